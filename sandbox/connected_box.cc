@@ -246,11 +246,12 @@ base::Status ConnectedBox::set_lifetime(std::int64_t ends_in_ms, bool pauses) {
   return base::done();
 }
 
-base::Status ConnectedBox::take_disk_room(std::int64_t bytes) {
+base::Status ConnectedBox::take_disk_room(std::int64_t bytes, RoomFor what) {
   BoxConnection connection = TRY(take());
   // One of another build may not know the question; its watch goes on all the same.
   if (!connection.of_this_build()) return base::done();
-  auto reply = connection.call({{"op", "disk_room"}, {"bytes", bytes}}, kPatience);
+  auto reply = connection.call(
+      {{"op", "disk_room"}, {"bytes", bytes}, {"for_upload", what == RoomFor::kUpload}}, kPatience);
   if (!reply.ok()) return failed(std::move(connection), reply.error(), {});
   give_back(std::move(connection));
   return base::done();

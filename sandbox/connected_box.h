@@ -52,7 +52,7 @@ class ConnectedBox : public Box {
   base::Status allow(const std::vector<NetworkRule>& rules, bool take_back) override;
   base::Status set_network(const BoxNetwork& network) override;
   base::Result<base::UniqueFd> root() override;
-  base::Status take_disk_room(std::int64_t bytes) override;
+  base::Status take_disk_room(std::int64_t bytes, RoomFor what) override;
   base::Result<base::UniqueFd> connect(std::uint16_t port) override;
   base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) override;
   base::Status shutdown(const std::string& why, std::chrono::milliseconds patience) override;

@@ -21,6 +21,7 @@
 #include "sandbox/run.h"
 #include "sandbox/run_input.h"
 #include "sandbox/session_lock.h"
+#include "sandbox/unfinished_uploads.h"
 
 namespace sandbox {
 
@@ -97,7 +98,7 @@ class Box {
   // Takes room for a file that is to be written from outside, until the box has counted it. kLimit
   // when the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
   // itself.
-  virtual base::Status take_disk_room(std::int64_t bytes) = 0;
+  virtual base::Status take_disk_room(std::int64_t bytes, RoomFor what) = 0;
 
   // Returns an O_PATH descriptor of the directory that the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;

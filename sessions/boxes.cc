@@ -160,11 +160,12 @@ std::shared_ptr<std::mutex> Boxes::lock_of_files(const Session& session) {
   return ground_.locks.of("files of " + session.id);
 }
 
-base::Status Boxes::take_disk_room(const Session& session, std::int64_t bytes) {
+base::Status Boxes::take_disk_room(const Session& session, std::int64_t bytes,
+                                   sandbox::RoomFor what) {
   auto taken = base::done();
   (void)wait_until(kLookPatience, [&] {
-    taken =
-        with_live_box(session, [bytes](sandbox::Box& box) { return box.take_disk_room(bytes); });
+    taken = with_live_box(
+        session, [bytes, what](sandbox::Box& box) { return box.take_disk_room(bytes, what); });
     return taken.ok() || taken.error().kind != base::Error::Kind::kLimit;
   });
   return taken;

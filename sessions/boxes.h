@@ -56,9 +56,10 @@ class Boxes {
   // Returns the mutex for changes to this session's files. Hold it from reading what is there until
   // the change is written.
   std::shared_ptr<std::mutex> lock_of_files(const Session& session);
-  // Reserves `bytes` of the session's disk limit for a file that is about to be written. kLimit:
-  // there is no room, even after a short wait.
-  base::Status take_disk_room(const Session& session, std::int64_t bytes);
+  // Reserves `bytes` of the session's disk limit for what is about to be written. kLimit: there is
+  // no room, even after a short wait.
+  base::Status take_disk_room(const Session& session, std::int64_t bytes,
+                              sandbox::RoomFor what = sandbox::RoomFor::kFile);
 
   // Returns what the box says of itself, which asking does not keep alive. kNotFound: no box lives.
   base::Result<sandbox::BoxStatus> live_status(const Session& session);

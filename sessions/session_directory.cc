@@ -10,6 +10,7 @@
 
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/snapshot_index.h"
 
 namespace sessions {
 
@@ -52,10 +53,14 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
 // With what was set aside, since nobody could read it.
 std::vector<std::string> SessionDirectory::stored_files() const {
   const std::string state = part(kStatePart);
-  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1", state + "/rests"};
+  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1", state + "/bash.new",
+                                    state + "/rests"};
   for (const char* language : {"/python", "/javascript"}) {
-    for (const char* kind : {"", ".new", ".0", ".1", ".bad", ".0.bad", ".1.bad", ".tries"})
-      files.push_back(state + language + kind);
+    for (const char* kind : {".new", ".tries"}) files.push_back(state + language + kind);
+    for (const char* kind : {"", ".0", ".1"}) {
+      for (const char* end : {"", sandbox::kSetAsideSnapshot, sandbox::kReplacedSnapshot})
+        files.push_back(state + language + kind + end);
+    }
   }
   return files;
 }

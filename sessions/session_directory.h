@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/box_spec.h"
+#include "sandbox/unfinished_uploads.h"
 #include "sessions/session.h"
 
 namespace sessions {
@@ -36,7 +37,7 @@ class SessionDirectory {
   static constexpr const char* kTmpPart = "tmp";
   static constexpr const char* kRunsPart = "runs";
   static constexpr const char* kCallsPart = "calls";
-  static constexpr const char* kUploadsPart = "uploads";
+  static constexpr const char* kUploadsPart = sandbox::kUploadsDirectory;
   static constexpr const char* kStatePart = "state";
   static constexpr std::array<const char*, 3> kPartsOfCode{kWorkspacePart, kHomePart, kTmpPart};
 
@@ -52,6 +53,7 @@ class SessionDirectory {
   }
   [[nodiscard]] std::string calls() const { return part(kCallsPart); }
   [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
+  [[nodiscard]] std::string state() const { return part(kStatePart); }
   [[nodiscard]] std::string kept_runs() const { return part(sandbox::kKeptRunsDirectory); }
   // Returns whether a box that begins has what the one before knew, as far as its interpreters
   // knew anything.

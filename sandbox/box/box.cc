@@ -22,6 +22,7 @@
 #include "sandbox/enforcement.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
+#include "sandbox/unfinished_uploads.h"
 #include "sandbox/wire/box_protocol.h"
 
 namespace sandbox::box {
@@ -135,6 +136,7 @@ Watchdog::Watched Box::watched() {
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
   watched.kept_bytes = [this] { return journal_bytes(); };
+  watched.upload_bytes = [this] { return upload_bytes(); };
   watched.disk_limit_reached = [this] { limit_reached(Cause::kDisk); };
   watched.disk_room_low = [this] {
     limit_reached(
@@ -219,6 +221,14 @@ std::int64_t Box::oom_kills() {
   return kills - writers_killed_;
 }
 
+std::int64_t Box::upload_bytes() const {
+  const auto uploads = base::open_file(session_directory_.get(), kUploadsDirectory,
+                                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!uploads.ok()) return 0;  // there has never been one
+  const UnfinishedUploads unfinished = unfinished_uploads(uploads.value().get());
+  return unfinished.bytes - unfinished.placed_bytes;
+}
+
 void Box::show_memory() {
   if (!memory_view_ || !memory_view_->is_due()) return;
   const bool is_counted = !cgroup_->holds_memory().empty();
@@ -256,7 +266,9 @@ base::Status Box::start_control() {
     ends_at_ms_ = base::boottime_ms() + ms;
     spec_.pauses_at_end = pauses;
   };
-  actions.take_disk_room = [this](std::int64_t bytes) { return watchdog_->take_disk_room(bytes); };
+  actions.take_disk_room = [this](std::int64_t bytes, RoomFor what) {
+    return watchdog_->take_disk_room(bytes, what);
+  };
   actions.shutdown = [this](const std::string& why, Ending ending) {
     rest_->shut_down(why, ending);
   };

@@ -46,6 +46,8 @@ class Box {
   base::Status start_init();
   base::Status open_network(std::vector<base::UniqueFd> sockets);
   void end_network();
+  // Counts unfinished uploads as much as they are to have, but for those being put in place.
+  [[nodiscard]] std::int64_t upload_bytes() const;
   [[nodiscard]] std::int64_t journal_bytes() const;
   [[nodiscard]] std::int64_t journal_bytes_most() const;
   base::Status listen_for(const std::vector<NetworkRule>& rules);

@@ -148,7 +148,9 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
     TRY(actions_.runs().end_context(base::string_or(request, "context")));
   } else if (op == "disk_room") {
     actions_.used();
-    TRY(actions_.take_disk_room(base::integer_or(request, "bytes", 0)));
+    const bool for_upload = base::boolean_or(request, "for_upload", false);
+    TRY(actions_.take_disk_room(base::integer_or(request, "bytes", 0),
+                                for_upload ? RoomFor::kUpload : RoomFor::kFile));
   } else if (op == "shutdown") {
     if (base::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");

@@ -12,6 +12,7 @@
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/runs.h"
+#include "sandbox/unfinished_uploads.h"
 
 namespace sandbox::box {
 
@@ -32,7 +33,7 @@ class Control {
     std::function<int()> root_fd;
     std::function<base::Result<base::UniqueFd>(int family, std::uint16_t port)> connect;
     std::function<void(std::int64_t ends_in_ms, bool pauses)> set_lifetime;
-    std::function<base::Status(std::int64_t bytes)> take_disk_room;
+    std::function<base::Status(std::int64_t bytes, RoomFor what)> take_disk_room;
     // Ends everything, then the loop.
     std::function<void(const std::string& why, Ending ending)> shutdown;
   };

@@ -1,8 +1,10 @@
 #include "sandbox/box/kept_shell.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -15,16 +17,31 @@ namespace sandbox::box {
 namespace {
 
 constexpr std::array<const char*, 2> kCopies{"bash.0", "bash.1"};
+constexpr const char* kUnfinished = "bash.new";
 constexpr const char* kInBox = "run/hutch/state";
 // It is read and written between two runs.
 constexpr std::size_t kShellBytesMax = 1 << 20;
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeptShell>> KeptShell::open(int directory_fd, int root_fd,
+base::Result<std::unique_ptr<KeptShell>> KeptShell::open(EventLoop& loop, int directory_fd,
+                                                         int root_fd,
                                                          std::optional<std::uint32_t> owner) {
   auto directory = TRY(base::duplicate(directory_fd));
-  return std::unique_ptr<KeptShell>(new KeptShell(std::move(directory), root_fd, owner));
+  std::unique_ptr<KeptShell> kept(new KeptShell(loop, std::move(directory), root_fd, owner));
+  kept->side_ = TRY(SideThread::create(loop));
+  return kept;
+}
+
+KeptShell::KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
+                     std::optional<std::uint32_t> owner)
+    : loop_(loop), directory_(std::move(directory)), root_fd_(root_fd), owner_(owner) {
+  (void)::unlinkat(directory_.get(), kUnfinished, 0);  // of a box that was killed
+}
+
+KeptShell::~KeptShell() {
+  if (rest_end_ != 0) flush();
+  loop_.cancel(rest_end_);
 }
 
 std::string KeptShell::copy(int number) const {
@@ -54,26 +71,61 @@ bool KeptShell::put_back() {
 }
 
 void KeptShell::store() {
+  if (side_->busy() || rest_end_ != 0) return;  // it is called again when that is over
   const std::int64_t number = bash_state_number(root_fd_);
-  if (number == stored_number_) return;
-  const std::string text = newest_bash_state(root_fd_, kShellBytesMax);
-  if (bash_state_number_of(text) != number) {  // it is too large: an older one is not the shell's
-    for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
-    return;
+  if (number == 0 || number == stored_number_) return;
+  std::string text = newest_bash_state(root_fd_, kShellBytesMax);
+  if (bash_state_number_of(text) != number) return forget();  // an older one is not the shell's
+  side_->run([this, number, file = next_,
+              text = std::move(text)](const std::stop_token&) -> std::function<void()> {
+    const auto began = Clock::now();
+    const bool is_there = put(file, text);
+    return [this, number, file, is_there, worked = Clock::now() - began] {
+      if (is_there) {
+        stored_number_ = number;
+        next_ = 1 - file;
+      }
+      rest(worked);
+    };
+  });
+}
+
+void KeptShell::rest(Clock::duration worked) {
+  const auto work = std::min(std::chrono::ceil<std::chrono::milliseconds>(worked), kWorkMost);
+  rest_end_ = loop_.after(kRestsPerWork * work, [this] {
+    rest_end_ = 0;
+    store();
+  });
+}
+
+// It is too large.
+void KeptShell::forget() {
+  for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
+}
+
+bool KeptShell::put(int number, const std::string& text) const {
+  const char* const name = kCopies.at(static_cast<std::size_t>(number));
+  const auto file = base::open_file(directory_.get(), kUnfinished,
+                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  const bool is_there = file.ok() && base::write_all(file.value().get(), text).ok() &&
+                        ::fsync(file.value().get()) == 0 &&
+                        ::renameat(directory_.get(), kUnfinished, directory_.get(), name) == 0;
+  if (!is_there) (void)::unlinkat(directory_.get(), kUnfinished, 0);
+  return is_there;
+}
+
+// The second copy has whatever bash has left since the first began.
+void KeptShell::flush() {
+  for (int copies = 0; copies < 2; ++copies) {
+    loop_.cancel(rest_end_);
+    store();
+    side_->finish();
   }
-  const auto file = base::open_file(directory_.get(), kCopies.at(static_cast<std::size_t>(next_)),
-                                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-  if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return;
-  stored_number_ = bash_state_number_of(text);
-  next_ = 1 - next_;
 }
 
-void KeptShell::flush() const {
-  const auto newest = base::open_file(
-      directory_.get(), kCopies.at(static_cast<std::size_t>(1 - next_)), O_RDONLY | O_NOFOLLOW);
-  if (newest.ok()) (void)::fsync(newest.value().get());
+bool KeptShell::is_stored() {
+  flush();
+  return bash_state_number(root_fd_) == stored_number_;
 }
-
-bool KeptShell::is_stored() const { return bash_state_number(root_fd_) == stored_number_; }
 
 }  // namespace sandbox::box

@@ -35,6 +35,7 @@ constexpr std::size_t kPacketBytesMax = PIPE_BUF;
 constexpr std::size_t kNumbersMax = 64;
 constexpr std::size_t kBytesInARow = 512 << 10;  // then others have their turn
 constexpr int kPipeBytes = 1 << 20;              // as far as the host lets a user have it
+constexpr std::int64_t kLeftEndsMost = 8;  // as many as an honest writer leaves, and some more
 constexpr std::chrono::milliseconds kRestMin{100};
 // A wish is given up when nothing comes for so long, or when it takes so long in all: who writes
 // may be hostile, and a slow disk is not.
@@ -49,12 +50,12 @@ constexpr std::int64_t kHeardBytes = 256 << 10;  // after which a wish waits ane
 constexpr int kFloors = 2;                       // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
 
-// Sends a number in decimal and a blank; one of large values, unless it is 0, behind a slash. Where
-// nobody reads them they are dropped: who writes waits on its own then.
-void say(int pipe_fd, std::int64_t number, std::int64_t of_large) {
-  std::string text = std::to_string(number);
-  if (of_large != 0) text += "/" + std::to_string(of_large);
-  text += " ";
+// Sends an answer: when the next snapshot may come, what is known of large values, and how many
+// bytes one may have that nobody asks for. Where nobody reads it, it is dropped: who writes waits
+// on its own then.
+void say(int pipe_fd, std::int64_t next_ms, std::int64_t of_large, std::int64_t bytes_max) {
+  const std::string text = std::to_string(next_ms) + "/" + std::to_string(of_large) + "/" +
+                           std::to_string(bytes_max) + " ";
   (void)!::write(pipe_fd, text.data(), text.size());
 }
 
@@ -100,7 +101,8 @@ void KeptState::end_conversation() {
   side_->finish();
   int left = 0;
   if (pipe_.valid()) (void)::ioctl(pipe_.get(), FIONREAD, &left);
-  for (const std::int64_t before = commits_; commits_ == before;) {
+  const std::int64_t ends = ends_;
+  for (const std::int64_t before = commits_; commits_ == before && ends_ - ends < kLeftEndsMost;) {
     if (take_packet()) continue;
     const std::size_t had = unread_.size() - taken_;
     if (left <= 0 || !read_some(static_cast<std::size_t>(left))) break;
@@ -133,13 +135,14 @@ base::Result<KeptState::Ends> KeptState::give() {
   ends.answers = std::move(answers.read_end);
   if (has_snapshot() && files_.tries() >= kTriesMost) {
     files_.set_aside();
-    set_aside_ = !has_snapshot();
-  } else if (has_snapshot()) {
+    set_aside_ = true;
+  }
+  if (has_snapshot()) {
     files_.set_tries(files_.tries() + kTryOfABox);
     is_being_read_ = true;
     ends.stored = TRY(files_.open());
   }
-  say(answers_.get(), most_.unasked_bytes, static_cast<std::int64_t>(ends.stored.large.size()));
+  say(answers_.get(), 0, static_cast<std::int64_t>(ends.stored.large.size()), unasked_most());
   return ends;
 }
 
@@ -214,13 +217,13 @@ void KeptState::handle(char letter, std::string_view content) {
   const auto numbers = numbers_in(content.substr(0, kNumbersMax));
   switch (letter) {
     case 'W':
-      files_.set_tries(0);
+      if (std::exchange(is_being_read_, false)) files_.was_read();
       files_.needs(numbers[0], numbers[1]);
-      is_being_read_ = false;
       return rest();
     case 'M':
       if (std::exchange(is_being_read_, false)) files_.set_aside();
-      return rest();
+      // One that knows nothing does not take the place of what the next one is to have.
+      return has_snapshot() ? hang_up() : rest();
     case 'K':
       if (is_being_read_) was_not_given();
       return rest();
@@ -245,8 +248,8 @@ void KeptState::handle(char letter, std::string_view content) {
   }
 }
 
-std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
-  wish_bytes_max_ = bytes_max;
+KeptState::Wish KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
+  wish_bytes_max_ = std::max(bytes_max, as_before_most());
   wisher_ = std::move(then);
   wish_began_ = Clock::now();
   wait_on();
@@ -258,7 +261,7 @@ std::int64_t KeptState::await(std::int64_t bytes_max, std::function<void(bool wh
   } else if (!side_->busy()) {
     listen_in(std::chrono::milliseconds(0));
   }
-  return ++last_wish_;
+  return {.number = ++last_wish_, .bytes_max = wish_bytes_max_};
 }
 
 // For the next of what is wished for.
@@ -309,10 +312,17 @@ void KeptState::begin_large(std::int64_t number) {
   if (!files_.begin_large(number).ok()) drop_snapshot();
 }
 
-std::int64_t KeptState::bytes_most() const {
+std::int64_t KeptState::as_before_most() const {
   const std::int64_t grown = bytes_before_ + bytes_before_ / kGrowthPart + kGrowthBytes;
-  const std::int64_t before = bytes_before_ == 0 ? 0 : std::min(grown, most_.bytes_in_all);
-  return std::max({most_.unasked_bytes, before, is_wished() ? wish_bytes_max_ : 0});
+  return bytes_before_ == 0 ? 0 : std::min(grown, most_.bytes_in_all);
+}
+
+std::int64_t KeptState::unasked_most() const {
+  return std::max(most_.unasked_bytes, as_before_most());
+}
+
+std::int64_t KeptState::bytes_most() const {
+  return std::max(unasked_most(), is_wished() ? wish_bytes_max_ : 0);
 }
 
 void KeptState::add(std::string_view bytes, bool is_large) {
@@ -362,6 +372,7 @@ void KeptState::end_snapshot(bool whole) {
 }
 
 void KeptState::rest() {
+  ++ends_;
   if (!pipe_.valid()) return;
   std::chrono::milliseconds worked{0};
   if (began_) {
@@ -376,11 +387,13 @@ void KeptState::rest() {
   listen_in(pause);
 }
 
-// The next snapshot may come in `next`, and may need the large values that are there.
+// The next snapshot may come in `next`, and may need the large values that are there. What was
+// stored since the last answer may let it have more than that one said.
 void KeptState::tell(std::chrono::milliseconds next) {
   const auto at = Clock::now().time_since_epoch() + next;
   told_large_ = files_.needed();
-  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(at).count(), told_large_);
+  say(answers_.get(), std::chrono::ceil<std::chrono::milliseconds>(at).count(), told_large_,
+      unasked_most());
 }
 
 // Some of what is heard then may have been read already.

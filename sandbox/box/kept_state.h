@@ -72,10 +72,15 @@ class KeptState {
   // find what was set aside.
   void forget();
 
-  // The interpreter is asked to store all that it knows (Worker::store()), of at most `bytes_max`,
-  // and whatever rest is on ends. Returns the number that its snapshot is to have. `then` hears
-  // later whether everything was stored; a wish before this one is not heard of any more.
-  std::int64_t await(std::int64_t bytes_max, std::function<void(bool whole)> then);
+  // The interpreter is asked to store all that it knows (Worker::store()), and whatever rest is on
+  // ends. Returns the number that its snapshot is to have, and the bytes that it may have:
+  // `bytes_max`, or more where more was stored before. `then` hears later whether everything was
+  // stored; a wish before this one is not heard of any more.
+  struct Wish {
+    std::int64_t number = 0;
+    std::int64_t bytes_max = 0;
+  };
+  Wish await(std::int64_t bytes_max, std::function<void(bool whole)> then);
 
   // Two interpreters in a row have ended before they had read the snapshot, or six boxes: it was
   // set aside.
@@ -107,6 +112,10 @@ class KeptState {
   void wait_on();
   void answer(bool whole);
   [[nodiscard]] bool is_wished() const { return wisher_ && snapshot_wish_ == last_wish_; }
+  // Returns how many bytes a snapshot may have because of the one before; one that nobody has asked
+  // for; the one that is on.
+  [[nodiscard]] std::int64_t as_before_most() const;
+  [[nodiscard]] std::int64_t unasked_most() const;
   [[nodiscard]] std::int64_t bytes_most() const;
   void tell(std::chrono::milliseconds next);
   [[nodiscard]] bool find_room();
@@ -133,6 +142,7 @@ class KeptState {
   bool is_being_read_ = false;
   bool was_cut_ = false;  // the snapshot that is on has begun twice
   std::int64_t commits_ = 0;
+  std::int64_t ends_ = 0;  // of what is written, read or said to be lost
   std::int64_t last_wish_ = 0;
   std::int64_t snapshot_wish_ = 0;  // for which the snapshot is that is on; 0: for none
   std::int64_t wish_bytes_max_ = 0;

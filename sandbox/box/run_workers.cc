@@ -118,7 +118,8 @@ void Runs::store(std::function<void(bool whole)> then) {
       continue;
     }
     ++answers->missing;
-    slot.worker->store(bytes_max, kept->await(bytes_max, answer));
+    const KeptState::Wish wish = kept->await(bytes_max, answer);
+    slot.worker->store(wish.bytes_max, wish.number);
   }
   answer(true);
 }

@@ -9,6 +9,13 @@
 #include "sandbox/box/state_directory.h"
 
 namespace sandbox::box {
+namespace {
+
+// Node cannot fork: it writes a snapshot that nobody asks for itself, and so only as much as takes
+// it little time.
+constexpr std::int64_t kUnaskedOfJavaScriptMb = 16;
+
+}  // namespace
 
 base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, int session_fd,
                                                              int root_fd, const BoxSpec& spec) {
@@ -18,13 +25,15 @@ base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, in
   const int directory_fd = stored->directory_.get();
   stored->has_rested_ = set_rests(directory_fd, false);
   const std::int64_t most_mb = std::min(spec.autosave_mb, spec.limits.memory_mb);
-  const KeptState::Most most{.unasked_bytes = most_mb << 20,
-                             .bytes_in_all = (spec.limits.memory_mb + most_mb) << 20};
   for (const Language language : {Language::kPython, Language::kJavaScript}) {
+    const std::int64_t unasked_mb =
+        language == Language::kJavaScript ? std::min(most_mb, kUnaskedOfJavaScriptMb) : most_mb;
+    const KeptState::Most most{.unasked_bytes = unasked_mb << 20,
+                               .bytes_in_all = (spec.limits.memory_mb + most_mb) << 20};
     auto kept = TRY(KeptState::open(loop, directory_fd, name_of(language), most));
     stored->interpreters_.emplace(language, std::move(kept));
   }
-  stored->shell_ = TRY(KeptShell::open(directory_fd, root_fd, spec.host_uid));
+  stored->shell_ = TRY(KeptShell::open(loop, directory_fd, root_fd, spec.host_uid));
   return stored;
 }
 

@@ -253,6 +253,8 @@ void Watchdog::tell_what_is_uncountable(const DiskUsage& usage) {
 
 void Watchdog::check_disk(DiskUsage usage) {
   if (watched_.kept_bytes) usage.bytes += watched_.kept_bytes();
+  last_upload_bytes_ = upload_bytes();
+  usage.bytes += last_upload_bytes_;
   tell_what_is_uncountable(usage);
   // Files that were moved under the count are still there: a program cannot hide them by moving.
   if (!usage.complete) {
@@ -281,10 +283,16 @@ void Watchdog::check_disk(DiskUsage usage) {
   if (disk_limit_told_) watched_.disk_limit_reached();
 }
 
-base::Status Watchdog::take_disk_room(std::int64_t bytes) {
+std::int64_t Watchdog::upload_bytes() const {
+  return watched_.upload_bytes ? watched_.upload_bytes() : 0;
+}
+
+base::Status Watchdog::take_disk_room(std::int64_t bytes, RoomFor what) {
   if (!watched_.disk || bytes <= 0) return base::done();
   wake();
-  const std::int64_t taken = last_disk_.bytes + promised_bytes_;
+  // As they are now: one may have begun, or ended, since the last look.
+  const std::int64_t uploads = upload_bytes();
+  const std::int64_t taken = last_disk_.bytes - last_upload_bytes_ + uploads + promised_bytes_;
   if (bytes > (limits_.disk_mb << 20) - taken) {
     // Files that were deleted since the last look make room: now is the time to see it, though not
     // all the time.
@@ -292,12 +300,13 @@ base::Status Watchdog::take_disk_room(std::int64_t bytes) {
       next_disk_look_ = Clock::now();
       next_asked_look_ = Clock::now() + kAskedInterval;
     }
-    return base::error(base::Error::Kind::kLimit,
-                       "the session's files take " + std::to_string(taken >> 20) + " of its " +
-                           std::to_string(limits_.disk_mb) +
-                           " MB (limits.disk_mb): delete some, or create_session with more");
+    return base::error(
+        base::Error::Kind::kLimit,
+        std::string("the session's files") + (uploads > 0 ? " and unfinished uploads" : "") +
+            " take " + std::to_string(taken >> 20) + " of its " + std::to_string(limits_.disk_mb) +
+            " MB (limits.disk_mb): delete some, or create_session with more");
   }
-  promised_bytes_ += bytes;
+  if (what == RoomFor::kFile) promised_bytes_ += bytes;
   return base::done();
 }
 

@@ -15,6 +15,7 @@
 #include "sandbox/box/side_thread.h"
 #include "sandbox/box/usage.h"
 #include "sandbox/limits.h"
+#include "sandbox/unfinished_uploads.h"
 
 namespace sandbox::box {
 
@@ -32,9 +33,10 @@ class Watchdog {
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
-    std::function<std::int64_t()> kept_bytes;  // of the session, beside its directories
-    std::function<void()> disk_limit_reached;  // and it does not get better by itself
-    std::function<void()> disk_room_low;       // the host's, and the session goes on writing
+    std::function<std::int64_t()> kept_bytes;    // of the session, beside its directories
+    std::function<std::int64_t()> upload_bytes;  // that are promised to unfinished uploads
+    std::function<void()> disk_limit_reached;    // and it does not get better by itself
+    std::function<void()> disk_room_low;         // the host's, and the session goes on writing
     std::function<void(Uncountable)> disk_uncountable;    // again and again
     std::function<void(SocketMemory)> sockets_too_large;  // more waits in them than may
     std::function<void()> process_limit_reached;          // again and again, for half a second
@@ -61,9 +63,10 @@ class Watchdog {
   // How often the process table was seen full, where no cgroup counts refusals; looks once more.
   std::int64_t times_full();
 
-  // Room for a file that somebody else is about to write, counted as taken until a look has counted
-  // the file. kLimit when there is none, and then it looks again soon.
-  base::Status take_disk_room(std::int64_t bytes);
+  // Room for what somebody else is about to write: a file is counted as taken until a look has
+  // counted it, and an upload by upload_bytes. kLimit when there is none, and then it looks again
+  // soon.
+  base::Status take_disk_room(std::int64_t bytes, RoomFor what);
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
@@ -87,6 +90,7 @@ class Watchdog {
   [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
   void check_oom_kills();
   void check_disk(DiskUsage usage);
+  [[nodiscard]] std::int64_t upload_bytes() const;
   void tell_what_is_uncountable(const DiskUsage& usage);
   void check_floor(bool writing);
 
@@ -104,10 +108,11 @@ class Watchdog {
   Clock::time_point next_disk_look_{};
   Clock::time_point disk_looked_at_{};
   DiskUsage last_disk_;
-  DiskRoom room_;           // at the last tick
-  DiskRoom room_at_look_;   // when the last look at the disk began
-  std::stop_source hurry_;  // of the look that is on
-  bool hurried_ = false;    // since the last one that came to its end
+  std::int64_t last_upload_bytes_ = 0;  // of these
+  DiskRoom room_;                       // at the last tick
+  DiskRoom room_at_look_;               // when the last look at the disk began
+  std::stop_source hurry_;              // of the look that is on
+  bool hurried_ = false;                // since the last one that came to its end
   Clock::time_point next_asked_look_{};
   std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
   std::int64_t promised_before_look_ = 0;  // of these, before the last look began

@@ -144,6 +144,46 @@ def test_files_and_unfinished_uploads_count_together(client):
     assert limited.piece(url, 0, bytes(8 * MIB))[0] == 204, "what was promised has its room"
 
 
+def begun_run(limited, code):
+    mcp = HttpClient(limited.server, headers={"Authorization": "Bearer " + limited.key})
+    run = mcp.call("run_code", code=code, language="bash", session_id=limited.sandbox, background=True, timeout_seconds=100)
+    return lambda seconds=0: mcp.call("get_run", run_id=run["run_id"], wait_seconds=seconds)
+
+
+def test_code_has_the_room_that_no_upload_is_promised(client):
+    """Though nothing of it is there yet: files and unfinished uploads together are never more than the limit."""
+    limited, is_watched = room_for(client, disk_mb=40)
+    if not is_watched:
+        pytest.skip("a quota holds this disk, and knows no uploads")
+    fill = "rm -f big; head -c 30M /dev/zero > big; sleep 90"
+    url = limited.begin(20 * MIB)[1]["Location"]
+    ended = begun_run(limited, fill)(50)
+    assert ended["status"] == "failed" and ended["error"]["cause"] == "disk", ended
+    assert limited("DELETE", url)[0] == 204
+    look = begun_run(limited, fill)
+    until(lambda: limited.begin(20 * MIB)[0] == 507, what="the file is counted")
+    assert look()["status"] == "running", "alone it fits"
+
+
+def test_an_upload_counts_once_while_it_is_put_in_place(client):
+    limited, _ = room_for(client, disk_mb=20)
+    look = begun_run(limited, "sleep 90")
+    url = limited.begin(12 * MIB)[1]["Location"]
+    assert limited.piece(url, 0, bytes(12 * MIB))[0] == 204, "file and upload would be 24 MB"
+    assert look()["status"] == "running"
+
+
+def test_one_that_was_being_put_in_place_goes_on(client, module_state):
+    """When its server is killed then, the description has the name that says so."""
+    limited, _ = room_for(client, disk_mb=100)
+    url = limited.begin(60 * MIB)[1]["Location"]
+    kept = Path(module_state, "sessions", limited.sandbox, "uploads", url.rsplit("/", 1)[1])
+    kept.with_suffix(".json").rename(kept.with_suffix(".placing"))
+    assert limited.begin(60 * MIB)[0] == 507, "it has its room all the same"
+    assert limited.offset(url) == 0 and kept.with_suffix(".json").exists()
+    assert limited("DELETE", url)[0] == 204 and list(kept.parent.iterdir()) == []
+
+
 def test_what_was_left_goes_with_the_sweep(state):
     with Server(state, no_auth=False) as server:
         client = Client(server, token(state))

@@ -77,7 +77,7 @@ class Keeper:
         answers, self._answers = os.pipe()
         self._unread = b""
         files = [path for path in (self.path, self.large_path) if self.path.exists() and path.exists()]
-        os.write(self._answers, b"%d/%d " % (self.bytes_max, len(files) - 1 if files else 0))
+        os.write(self._answers, b"0/%d/%d " % (len(files) - 1 if files else 0, self.bytes_max))
         self.theirs = [takes, answers]
         for fd in self.theirs:
             os.set_blocking(fd, waits)
@@ -149,7 +149,7 @@ class Keeper:
 
     def answer(self):
         """The next may come at once."""
-        os.write(self._answers, b"0/%d " % self.large)
+        os.write(self._answers, b"0/%d/%d " % (self.large, self.bytes_max))
 
 
 class RunnerClient:

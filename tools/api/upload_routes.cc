@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
+#include "sandbox/sandbox.h"
 #include "sessions/boxes.h"
 #include "sessions/manager_config.h"
 #include "sessions/session.h"
@@ -92,25 +93,20 @@ base::Result<UploadPlace> upload_place(const Services& services, const Request& 
 }
 
 // Takes room for an upload, or fails with kLimit. Unfinished uploads count as much as they are to
-// have, beside what the session's files take.
+// have: here for themselves, where a quota holds the disk, and in the box beside its files.
 base::Status take_room(const Services& services, const sessions::Session& session,
-                       std::int64_t bytes, std::int64_t unfinished_bytes) {
+                       std::int64_t bytes, const sandbox::UnfinishedUploads& before) {
   const std::int64_t disk_mb = session.limits.disk_mb;
-  const auto refuse = [&](std::int64_t taken_bytes, const std::string& what) {
+  if (before.bytes + bytes > disk_mb << 20) {
     return base::error(Error::Kind::kLimit,
-                       what + " take " + std::to_string(taken_bytes >> 20) + " of its " +
+                       "the session's unfinished uploads take " +
+                           std::to_string(before.bytes >> 20) + " of its " +
                            std::to_string(disk_mb) +
                            " MB (limits.disk_mb): delete some, or create_session with more");
-  };
-  if (unfinished_bytes > disk_mb << 20) {
-    return refuse(unfinished_bytes - bytes, "the session's unfinished uploads");
   }
-  TRY(services.boxes.take_disk_room(session, bytes));
-  const auto status = services.boxes.live_status(session);
-  if (!status.ok()) return base::done();  // it has ended meanwhile
-  const std::int64_t taken_bytes = status.value().usage.disk_bytes + unfinished_bytes;
-  if (taken_bytes <= disk_mb << 20) return base::done();
-  return refuse(taken_bytes - bytes, "the session's files and unfinished uploads");
+  // The box counts none that is being put in place, and its file may not have taken its room yet.
+  return services.boxes.take_disk_room(session, bytes + before.placed_bytes,
+                                       sandbox::RoomFor::kUpload);
 }
 
 // Puts a whole upload into the session. One that does not fit there stays, and an empty piece tries
@@ -124,10 +120,11 @@ base::Status finish(const Services& services, const UploadPlace& place, const Up
   const auto files = TRY(files_of(services, place.session));
   const std::string content =
       TRY(base::read_at(upload.data.get(), 0, static_cast<std::size_t>(upload.length_bytes)));
-  (void)TRY(write_into(services, place.session, files, upload.path, content,
-                       sandbox::files::WriteMode::kOverwrite));
-  place.uploads.remove(upload);
-  return base::done();
+  return place.uploads.place(upload, [&]() -> base::Status {
+    (void)TRY(write_into(services, place.session, files, upload.path, content,
+                         sandbox::files::WriteMode::kOverwrite));
+    return base::done();
+  });
 }
 
 base::Result<Response> create_upload(const Services& services, const Request& request,
@@ -147,8 +144,8 @@ base::Result<Response> create_upload(const Services& services, const Request& re
                        "where it goes is missing: ?path=, or path in Upload-Metadata");
   }
   bool has_room = true;
-  auto begun = place.uploads.begin(path, *length, [&](std::int64_t unfinished_bytes) {
-    auto room = take_room(services, place.session, *length, unfinished_bytes);
+  auto begun = place.uploads.begin(path, *length, [&](const sandbox::UnfinishedUploads& before) {
+    auto room = take_room(services, place.session, *length, before);
     has_room = room.ok() || room.error().kind != Error::Kind::kLimit;
     return room;
   });

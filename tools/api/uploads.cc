@@ -23,22 +23,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kPrefix = "upload_";
-constexpr const char* kAbout = ".json";
-constexpr const char* kLength = "length_bytes";
-constexpr std::size_t kAboutBytesMax = 64U << 10;
-
 Error no_such_upload(const std::string& id) {
   return base::error(Error::Kind::kNotFound,
                      "there is no upload " + id + ": it is over, or was left for a day");
-}
-
-// Returns what an upload is and where it goes. `name` is that of its data in the directory.
-base::Result<json> description_of(int directory_fd, const std::string& name) {
-  const base::UniqueFd about =
-      TRY(base::open_file(directory_fd, name + kAbout, O_RDONLY | O_NOFOLLOW));
-  const std::string text = TRY(base::read_all(about.get(), kAboutBytesMax));
-  return base::parse_json(text);
 }
 
 base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
@@ -62,25 +49,6 @@ std::vector<std::string> Uploads::sweep_all(const std::string& state_directory) 
   return removed;
 }
 
-// Returns what is there and is not over its time. One whose description was never written has no
-// name that begins so.
-Uploads::Unfinished Uploads::unfinished() const {
-  Unfinished unfinished;
-  const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
-  if (!directory.ok()) return unfinished;
-  const int fd = directory.value().get();
-  for (const std::string& name : base::names_in(fd)) {
-    struct stat status {};
-    if (!base::is_short_id(name, kPrefix)) continue;
-    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (base::now_ms() / 1000 - status.st_mtime >= kKeptSeconds) continue;
-    const auto told = description_of(fd, name);
-    ++unfinished.count;
-    unfinished.bytes += told.ok() ? base::integer_or(told.value(), kLength, 0) : 0;
-  }
-  return unfinished;
-}
-
 void Uploads::sweep(std::vector<std::string>& removed) const {
   const auto directory = base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY);
   if (!directory.ok()) return;
@@ -88,17 +56,20 @@ void Uploads::sweep(std::vector<std::string>& removed) const {
   for (const std::string& name : base::names_in(fd)) {
     struct stat status {};
     if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const bool is_data = base::is_short_id(name, kPrefix);
+    const bool is_data = base::is_short_id(name, sandbox::kUploadPrefix);
     const std::string data = is_data ? name : name.substr(0, name.find('.'));
     const bool is_whole = ::faccessat(fd, data.c_str(), F_OK, 0) == 0;
-    if (base::now_ms() / 1000 - status.st_mtime < kKeptSeconds || (!is_data && is_whole)) continue;
-    (void)::unlinkat(fd, (data + kAbout).c_str(), 0);
+    if (base::now_ms() / 1000 - status.st_mtime < sandbox::kUploadKeptSeconds ||
+        (!is_data && is_whole))
+      continue;
+    (void)::unlinkat(fd, (data + sandbox::kUploadAbout).c_str(), 0);
+    (void)::unlinkat(fd, (data + sandbox::kUploadPlacing).c_str(), 0);
     if (::unlinkat(fd, data.c_str(), 0) == 0) removed.push_back(data);
   }
 }
 
 base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length_bytes,
-                                    const RoomFor& room_for) const {
+                                    const HasRoom& has_room) const {
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory_);
   }
@@ -106,26 +77,28 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
   if (::flock(directory.get(), LOCK_EX) != 0) return Error::from_errno("flock " + directory_);
-  const Unfinished before = unfinished();
-  TRY(room_for(before.bytes + length_bytes));
+  const sandbox::UnfinishedUploads before = sandbox::unfinished_uploads(directory.get());
+  TRY(has_room(before));
   if (before.count >= kMost) {
     return base::error(Error::Kind::kLimit, "this session already has " + std::to_string(kMost) +
                                                 " uploads: finish one of them, or delete it");
   }
   Upload upload;
-  upload.id = base::short_id(kPrefix);
+  upload.id = base::short_id(sandbox::kUploadPrefix);
   upload.path = path;
   upload.length_bytes = length_bytes;
-  const base::UniqueFd about = TRY(base::open_file(AT_FDCWD, place_of(upload.id) + kAbout,
-                                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-  TRY(base::write_all(about.get(), base::print_json({{"path", path}, {kLength, length_bytes}})));
+  const base::UniqueFd about =
+      TRY(base::open_file(AT_FDCWD, place_of(upload.id) + sandbox::kUploadAbout,
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  TRY(base::write_all(about.get(),
+                      base::print_json({{"path", path}, {sandbox::kUploadLength, length_bytes}})));
   upload.data = TRY(
       base::open_file(AT_FDCWD, place_of(upload.id), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   return upload;
 }
 
 base::Result<Upload> Uploads::take(const std::string& id) const {
-  if (!base::is_short_id(id, kPrefix)) return no_such_upload(id);
+  if (!base::is_short_id(id, sandbox::kUploadPrefix)) return no_such_upload(id);
   Upload upload;
   upload.id = id;
   auto data = base::open_file(AT_FDCWD, place_of(id), O_RDWR | O_NOFOLLOW);
@@ -134,9 +107,13 @@ base::Result<Upload> Uploads::take(const std::string& id) const {
   if (::flock(upload.data.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::error(Error::Kind::kConflict, "another request sends a piece of this upload");
   }
-  const json told = TRY(description_of(AT_FDCWD, place_of(id)));
+  // Nobody puts it in place now: one that was, when a server was killed, counts again.
+  (void)::rename((place_of(id) + sandbox::kUploadPlacing).c_str(),
+                 (place_of(id) + sandbox::kUploadAbout).c_str());
+  const json told =
+      TRY(sandbox::upload_description(AT_FDCWD, place_of(id) + sandbox::kUploadAbout));
   upload.path = base::string_or(told, "path");
-  upload.length_bytes = base::integer_or(told, kLength, 0);
+  upload.length_bytes = base::integer_or(told, sandbox::kUploadLength, 0);
   upload.offset_bytes = TRY(size_of(upload.data));
   return upload;
 }
@@ -157,8 +134,22 @@ base::Status Uploads::append(Upload& upload, std::string_view bytes) {
   return base::done();
 }
 
+base::Status Uploads::place(const Upload& upload, const std::function<base::Status()>& put) const {
+  const std::string about = place_of(upload.id) + sandbox::kUploadAbout;
+  const std::string placing = place_of(upload.id) + sandbox::kUploadPlacing;
+  if (::rename(about.c_str(), placing.c_str()) != 0) return Error::from_errno("rename " + about);
+  const base::Status done = put();
+  if (done.ok()) {
+    remove(upload);
+  } else if (::rename(placing.c_str(), about.c_str()) != 0 && errno != ENOENT) {
+    return Error::from_errno("rename " + placing);
+  }
+  return done;
+}
+
 void Uploads::remove(const Upload& upload) const {
-  (void)::unlink((place_of(upload.id) + kAbout).c_str());
+  (void)::unlink((place_of(upload.id) + sandbox::kUploadAbout).c_str());
+  (void)::unlink((place_of(upload.id) + sandbox::kUploadPlacing).c_str());
   (void)::unlink(place_of(upload.id).c_str());
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/unfinished_uploads.h"
 #include "sessions/session_directory.h"
 
 namespace tools::api {
@@ -25,32 +26,30 @@ struct Upload {
 
 class Uploads {
  public:
-  static constexpr std::size_t kMost = 8;               // of a session
-  static constexpr std::int64_t kKeptSeconds = 86'400;  // since the last piece
+  static constexpr std::size_t kMost = 8;  // of a session
 
   // Keeps the uploads of the session that has this directory.
   explicit Uploads(const sessions::SessionDirectory& session) : directory_(session.uploads()) {}
 
-  // Says whether so many bytes have room, of all that are not over and of the one that begins.
-  using RoomFor = std::function<base::Status(std::int64_t bytes)>;
+  // Says whether one more has room beside those that are not over. From then on it counts by its
+  // description, in the box too.
+  using HasRoom = std::function<base::Status(const sandbox::UnfinishedUploads& before)>;
   // kLimit: kMost are there. One begins after the other, whichever server it came to.
   base::Result<Upload> begin(const std::string& path, std::int64_t length_bytes,
-                             const RoomFor& room_for) const;
+                             const HasRoom& has_room) const;
   // kNotFound; kConflict while somebody else has it.
   [[nodiscard]] base::Result<Upload> take(const std::string& id) const;
   // Behind what is there. kInvalid for more than it is to have.
   static base::Status append(Upload& upload, std::string_view bytes);
+  // Calls `put`, which puts a whole upload where it goes. Meanwhile the upload itself does not
+  // count to the session's disk, since the file does; afterwards it is gone, or counts again.
+  base::Status place(const Upload& upload, const std::function<base::Status()>& put) const;
   void remove(const Upload& upload) const;
   // Removes those that were left, of all sessions that have their directories there: their ids.
   static std::vector<std::string> sweep_all(const std::string& state_directory);
 
  private:
   [[nodiscard]] std::string place_of(const std::string& id) const;
-  struct Unfinished {
-    std::size_t count = 0;
-    std::int64_t bytes = 0;  // as many as they are to have
-  };
-  [[nodiscard]] Unfinished unfinished() const;
   void sweep(std::vector<std::string>& removed) const;
 
   std::string directory_;

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <iomanip>
 #include <iostream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "sessions/audit_table.h"
 #include "sessions/manager.h"
 #include "sessions/run_table.h"
@@ -17,6 +19,7 @@
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
 #include "sessions/store.h"
+#include "sessions/stored_snapshots.h"
 #include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
 #include "tools/session_view.h"
@@ -59,6 +62,61 @@ base::Result<int> list(Application& app, bool as_json) {
   return 0;
 }
 
+void add_missing(json& to, const char* key, const sandbox::Missing& missing) {
+  if (missing.words.empty()) return;
+  to[key] = missing.words;
+  if (missing.left_out > 0) to[std::string(key) + "_left_out"] = missing.left_out;
+}
+
+// Returns by language what is not there after the next start of its interpreter, or was not after
+// the last.
+json losses_of(const sessions::SessionDirectory& files) {
+  json losses = json::object();
+  for (const auto& [language, index] : sessions::stored_snapshots(files)) {
+    json of = json::object();
+    if (index.ok()) {
+      add_missing(of, "not_stored", index.value().not_stored);
+      add_missing(of, "not_woken", index.value().not_woken);
+      if (of.contains("not_woken")) of["woken_as_after"] = index.value().woken_as;
+    } else {
+      of["unreadable"] = index.error().message;
+    }
+    if (!of.empty()) losses[language] = std::move(of);
+  }
+  for (const auto& [language, index] : sessions::snapshots_set_aside(files)) {
+    losses[language]["set_aside"] = index.ok() ? "its interpreters ended before they had read it"
+                                               : "it is damaged: " + index.error().message;
+  }
+  return losses;
+}
+
+// A line for each: a name, and why it cannot be kept, are what the code has made them.
+void print_losses(const json& losses) {
+  const auto say = [](const std::string& line) {
+    std::cout << "  " << one_line(to_utf8(line)) << "\n";
+  };
+  for (const auto& [language, of] : losses.items()) {
+    const std::string after = base::string_or(of, "woken_as_after");
+    for (const auto& [key, what] : {std::pair<const char*, std::string>("not_stored", "not stored"),
+                                    {"not_woken", "not brought back after " + after}}) {
+      for (const json& words : of.value(key, json::array())) {
+        say(language + ": " + what + ": " + words.get<std::string>());
+      }
+      const std::int64_t left_out =
+          base::integer_or(of, (key + std::string("_left_out")).c_str(), 0);
+      if (left_out > 0) say(language + ": " + what + ": " + std::to_string(left_out) + " more");
+    }
+    if (of.contains("unreadable")) {
+      say(language +
+          ": what is stored does not say what it lacks: " + base::string_or(of, "unreadable"));
+    }
+    if (of.contains("set_aside")) {
+      say(language + ": stored variables were set aside: " + base::string_or(of, "set_aside") +
+          "; `hutch sessions retry-state` gives them to the next one");
+    }
+  }
+}
+
 // As its rows have it; what is no JSON is left out.
 json audit_of(const std::vector<sessions::AuditEntry>& entries) {
   json audit = json::array();
@@ -88,6 +146,7 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   const sessions::SessionDirectory files(app.settings().state_directory, state.session.id);
   session["directory"] = files.path();
   if (const std::int64_t bytes = files.stored_bytes(); bytes > 0) session["stored_bytes"] = bytes;
+  if (json losses = losses_of(files); !losses.empty()) session["losses"] = std::move(losses);
   session["runs"] = json::array();
   const auto runs = TRY(app.store().runs.of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
@@ -103,6 +162,7 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   if (session.contains("stored_bytes")) {
     std::cout << "  variables stored: " << session["stored_bytes"] << " bytes\n";
   }
+  print_losses(session.value("losses", json::object()));
   for (const json& run : session["runs"]) {
     std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::left << std::setw(12)
               << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
@@ -138,6 +198,19 @@ base::Result<int> forget_state(Application& app, const std::string& id, bool as_
   return 0;
 }
 
+base::Result<int> retry_state(Application& app, const std::string& id, bool as_json) {
+  const auto languages = TRY(app.services().sessions.retry_state(app.principal_id(), id));
+  if (as_json) {
+    std::cout << base::print_json({{"session", id}, {"retried", languages}}) << "\n";
+  } else if (languages.empty()) {
+    std::cout << "nothing was set aside of " << id << "\n";
+  } else {
+    std::cout << "the next run of " << base::join(languages, " and ") << " in " << id
+              << " begins with what was set aside\n";
+  }
+  return 0;
+}
+
 base::Result<int> act(Application& app, SessionAction action, const std::string& id, bool as_json) {
   switch (action) {
     case SessionAction::kList:
@@ -148,6 +221,8 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
       return remove(app, id, as_json);
     case SessionAction::kForgetState:
       return forget_state(app, id, as_json);
+    case SessionAction::kRetryState:
+      return retry_state(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
       const json session =

@@ -73,13 +73,14 @@ class SnapshotPipes {
     }
   }
 
-  // The last number that the host has said since, or undefined.
+  // The last that the host has said since, or undefined: when the next snapshot may come, and how many bytes it may have.
   answer() {
     const bytes = Buffer.alloc(ANSWER_BYTES);
     try {
       const size = readSync(ANSWERS_FD, bytes, 0, ANSWER_BYTES, null);
       if (size === 0) throw new Gone('the host takes no more');
-      return Number(bytes.latin1Slice(0, size).trim().split(' ').at(-1).split('/')[0]) || 0;
+      const [nextMs, , bytesMax] = bytes.latin1Slice(0, size).trim().split(' ').at(-1).split('/').map(Number);
+      return { nextMs: nextMs || 0, bytesMax: bytesMax || 0 };
     } catch (failure) {
       if (failure.code === 'EAGAIN') return undefined;
       throw failure instanceof Gone ? failure : new Gone(failure.message);

@@ -6,7 +6,7 @@ import { Writer } from './snapshot_file.mjs';
 import { writeRecords } from './snapshot_records.mjs';
 import { SnapshotTrial } from './snapshot_trial.mjs';
 import { Values } from './snapshot_values.mjs';
-import { Math, Object, Set } from './intrinsics.mjs';
+import { JSON, Math, Object, Set } from './intrinsics.mjs';
 
 const SHARE_TO_SEND = 0.4; // of the time
 const SOURCE_CHARACTERS_MAX = 1 << 20;
@@ -52,7 +52,8 @@ export class SnapshotWriter {
     const sources = new FunctionSources(session, this.snapshots.cells);
     const cells = this.cellsKept(wish.bytesMax);
     const ofNames = changes.reduce((bytes, { label }) => bytes + 3 * label.length + OF_A_NAME_BYTES, 0);
-    const room = wish.bytesMax - OF_THE_INDEX_BYTES - ofNames - 3 * cells.characters - this.unreadBytes();
+    const ofWoken = 3 * (JSON.stringify(this.snapshots.woken) ?? '').length;
+    const room = wish.bytesMax - OF_THE_INDEX_BYTES - ofNames - ofWoken - 3 * cells.characters - this.unreadBytes();
     const values = new Values(found, sources, {
       room: Math.max(0, room), bytesMax: wish.bytesMax, leftMs: () => leftMs() - wish.ms * SHARE_TO_SEND,
     });
@@ -71,7 +72,7 @@ export class SnapshotWriter {
   }
 
   send(wish, { values, names, included, notKept, lost, cells }, mayWait) {
-    const { pipes, surroundings, unread, runId } = this.snapshots;
+    const { pipes, surroundings, unread, runId, woken } = this.snapshots;
     pipes.send('B', String(wish.number), mayWait);
     const missing = Object.keys(notKept).length + lost.length;
     const isNothing = missing === 0 && unread.length === 0 && !surroundings.hasChanged()
@@ -90,7 +91,7 @@ export class SnapshotWriter {
       const graphs = this.writeGraphs(writer, values, names, included);
       const told = Object.fromEntries(Object.entries(notKept).slice(0, NAMES_TOLD_MAX));
       const around = surroundings.taken();
-      writer.end({ node: process.versions.node, runId, graphs, notKept: told, lost, cells: cells.said, around });
+      writer.end({ node: process.versions.node, runId, graphs, notKept: told, lost, woken, cells: cells.said, around });
       return { bytes: writer.bytes, missing, trial };
     } catch (failure) {
       trial?.stop();

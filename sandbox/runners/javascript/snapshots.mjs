@@ -14,14 +14,14 @@ import { Atomics, Error, Math, Number, Object, String, clearTimeout, setTimeout 
 
 const FILE_FD = 7;
 const IDLE_MS = 250; // after a run, before anything is written
-const UNASKED_BYTES_MAX = 16 << 20;
-const GROWTH_BYTES = 4 << 20; // and an eighth: a snapshot may have so much more than the one before in any case (kept_state.cc)
 const UNASKED_MS = 1000; // in which no run can begin, if none has come
 const ASKED_MS = 30_000;
 const SHARE_OF_TIME = 0.1; // that snapshots may take
 const ANSWER_MS = 250; // between two looks for an answer
 const ANSWER_MS_MAX = 60_000; // until a snapshot of which nothing is heard is taken for lost
 const NOTE_CHARACTERS_MAX = 300;
+const WOKEN_MAX = 200; // entries of the whole list, of which a note has the first
+const WOKEN_CHARACTERS_MAX = 200; // of each
 
 const { fstatSync, closeSync } = fs;
 
@@ -39,11 +39,12 @@ export class Snapshots {
     this.unread = []; // graphs of the last snapshot that could not be read: they are stored again
     this.note = '';
     this.runId = '';
+    this.woken = undefined; // what the waking has not brought back: each snapshot has it, for whoever asks later
     this.earliest = this.restUntil = 0; // when the next may come: for hutch-box, and for the code's sake
     this.answerUntil = 0; // until then the host has not said when it takes the next
     this.unended = undefined; // the number of a wish that has no answer yet
     this.trial = undefined; // of what was written for that
-    this.bytesBefore = 0; // of the snapshot that this has found, or the last that was asked for, and what it may grow by
+    this.bytesMax = 0; // of one that nobody has asked for
   }
 
   // Waking
@@ -53,11 +54,10 @@ export class Snapshots {
     if (!this.pipes) return;
     this.found = new FoundValues(); // before any code of the user's
     this.surroundings = new Surroundings();
-    this.bytesMax = this.pipes.answer() ?? 0;
+    this.bytesMax = this.pipes.answer()?.bytesMax ?? 0;
     if (!isFile(FILE_FD)) return;
     const { readSnapshot } = await import('./snapshot_file.mjs');
     let stored;
-    this.bytesBefore = grown(fstatSync(FILE_FD).size);
     try {
       stored = readSnapshot(FILE_FD);
     } catch (failure) {
@@ -83,7 +83,9 @@ export class Snapshots {
     const { back, notKept, missing, unread } = await putBack(this.session, this.surroundings, stored);
     this.unread = unread;
     this.runId = index.runId;
-    this.note = noteOf(back, index, notKept, missing);
+    const lost = inWords(notKept);
+    this.note = noteOf(back, index, lost, missing);
+    this.woken = wokenOf(index.runId, [...lost, ...index.lost, ...missing]);
   }
 
   putBackCells({ count, keepsLast, sources }) {
@@ -160,7 +162,8 @@ export class Snapshots {
   pauseMs() {
     for (let said = this.pipes.answer(); said !== undefined; said = this.pipes.answer()) {
       this.answerUntil = 0;
-      this.earliest = said;
+      this.earliest = said.nextMs;
+      this.bytesMax = said.bytesMax;
     }
     const now = clockMs();
     if (now < this.answerUntil) return ANSWER_MS;
@@ -182,9 +185,7 @@ export class Snapshots {
       return this.plan(ANSWER_MS);
     }
     if (!this.writer) return this.load(() => this.plan(0)); // what has loaded it goes on until then
-    // Nothing that was stored is lost because it is more than what is stored of itself.
-    const bytesMax = Math.max(Math.min(this.bytesMax, UNASKED_BYTES_MAX), this.bytesBefore);
-    return this.writeAll({ bytesMax, number: 0, ms: UNASKED_MS });
+    return this.writeAll({ bytesMax: this.bytesMax, number: 0, ms: UNASKED_MS });
   }
 
   // All, as hutch-box is about to end this process, or to let it rest. Every wish has its answer.
@@ -198,7 +199,7 @@ export class Snapshots {
       this.trial?.stop();
       this.trial = undefined;
       if (!this.writes || this.isBusy()) return this.sayOver(number);
-      return this.writeAll({ bytesMax: Math.max(countOf(message.bytes_max), this.bytesBefore), number, ms: ASKED_MS });
+      return this.writeAll({ bytesMax: countOf(message.bytes_max), number, ms: ASKED_MS });
     });
   }
 
@@ -238,7 +239,6 @@ export class Snapshots {
   end({ bytes, missing }, unsure) {
     try {
       this.pipes.send('E', `${bytes} ${missing + unsure}`, () => !this.isBusy());
-      if (this.unended !== 0) this.bytesBefore = grown(bytes);
       this.isEnded();
     } catch (failure) {
       if (failure instanceof Gone) throw failure;
@@ -272,16 +272,21 @@ export class Snapshots {
   }
 }
 
-function grown(bytes) {
-  return Math.floor(bytes * 9 / 8) + GROWTH_BYTES;
-}
-
 function reasonOf(failure) {
   return read(failure, 'message', 'it fails').split('\n')[0];
 }
 
-function noteOf(count, index, notKept, missing) {
-  const lost = Object.entries(notKept).map(([label, [kind, why]]) => `${label} (${kind && `${kind}: `}${why})`);
+function inWords(notKept) {
+  return Object.entries(notKept).map(([label, [kind, why]]) => `${label} (${kind && `${kind}: `}${why})`);
+}
+
+function wokenOf(after, words) {
+  if (words.length === 0) return undefined;
+  const told = words.slice(0, WOKEN_MAX).map((word) => cut(word, WOKEN_CHARACTERS_MAX));
+  return { after, not_kept: told, left_out: words.length - told.length };
+}
+
+function noteOf(count, index, lost, missing) {
   const parts = count > 0 ? [`a new JavaScript has the ${count} names that there were after ${index.runId}`] : [];
   if (index.lost.length > 0) parts.push(`gone with the one before: ${index.lost.join(', ')}`);
   if (lost.length > 0) parts.push(`not kept, make them again: ${cut(lost.join(', '), NOTE_CHARACTERS_MAX - 100)}`);

@@ -69,7 +69,7 @@ class SnapshotPipes:
         self.send(content, b"A")
 
     def answer(self):
-        """The last number that the host has said since, and the one of large values with it; None: nothing. Raises Gone."""
+        """The three numbers of the last answer that the host has given since (../README.md); None: none. Raises Gone."""
         said = b""
         try:
             while self._answered.poll(0):
@@ -80,7 +80,7 @@ class SnapshotPipes:
         except OSError as failure:
             raise Gone(failure.strerror) from None
         words = said.split()
-        return tuple(map(number_of, (words[-1] + b"/").split(b"/")[:2])) if words else None
+        return tuple(map(number_of, (words[-1] + b"//").split(b"/")[:3])) if words else None
 
 
 def number_of(text):

@@ -170,7 +170,7 @@ class SnapshotWriter:
         large = snapshot_large.LargeValues(groups, kept, wish.bytes_max)
         bytes_of_large = large.write(pipes) if large.is_new else 0
         entries = [large.entry_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
-        index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id,
+        index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id, "woken": of.woken,
                  "large": large.file.number, "beside": large.file.beside, "cells": _cells_kept(of.cells),
                  "copies": snapshot_values.views_in(of.namespace),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}

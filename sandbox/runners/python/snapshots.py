@@ -20,7 +20,8 @@ ANSWER_SECONDS = 0.25  # between two looks for an answer, or at a writer
 ANSWER_SECONDS_MAX = 60  # until a snapshot of which nothing is heard is taken for lost
 WISH_SECONDS_MAX = 600  # until one that was asked for is; so long hutch-box waits for it (kept_state.cc)
 NOTE_CHARACTERS_MAX = 300
-GROWTH_BYTES = 4 << 20  # and an eighth: a snapshot may have so much more than the one before in any case (kept_state.cc)
+WOKEN_MAX = 200  # entries of the whole list, of which a note has the first
+WOKEN_CHARACTERS_MAX = 200  # of each
 
 
 class Wish:
@@ -39,11 +40,10 @@ class Snapshots:
         self.surroundings = surroundings.Surroundings(cells.context, is_library)
         self.unread = []  # groups of the last snapshot that could not be read: they are stored again
         self.run_id = ""  # the last that a snapshot has
+        self.woken = None  # what the waking has not brought back: each snapshot has it, for whoever asks later
         self.pipes = snapshot_pipes.open_pipes()
-        self._bytes_max, files_of_large = self.pipes and self.pipes.answer() or (0, 0)
+        _, files_of_large, self._bytes_max = self.pipes and self.pipes.answer() or (0, 0, 0)
         has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
-        # Nothing that was stored is lost because a session is to store less from now on.
-        self._bytes_before = os.fstat(FILE_FD).st_size * 9 // 8 + GROWTH_BYTES if has_file else 0
         self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
         self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
         self._large = snapshot_large.LargeFile()  # that hutch-box keeps
@@ -105,7 +105,9 @@ class Snapshots:
         missing += self.surroundings.put_back_pieces(pieces, lambda piece: unpickled(piece, self.namespace))
         copies = [f"{' and '.join(names)} are copies now, no views of the same numbers" for names in index.get("copies", ())
                   if set(names) <= set(back)]
-        self._note = _note_of(back, index["run_id"], not_kept, index["lost"], missing + copies)
+        lost, said = _in_words(not_kept), missing + copies
+        self._note = _note_of(back, index["run_id"], lost, index["lost"], said)
+        self.woken = _woken(index["run_id"], [*lost, *index["lost"], *said])
 
     def _put_back_groups(self, entries, reader, large):
         """Why which names are not there. A group may need what is in another: those that fail are tried again after the others."""
@@ -156,11 +158,11 @@ class Snapshots:
         if not self._may_write() or not self._changed:
             return
         self._changed = False
-        self._leave_to_writer(Wish(max(self._bytes_max, self._bytes_before)))
+        self._leave_to_writer(Wish(self._bytes_max))
 
     def store(self, message):
         """All, as hutch-box is about to end this process, or to let it rest."""
-        wish = Wish(max(_count(message.get("bytes_max")), self._bytes_before), _count(message.get("wish")))
+        wish = Wish(_count(message.get("bytes_max")), _count(message.get("wish")))
         if self._writes and self._hear_host() and self._leave_to_writer(wish):
             self._changed = False
         elif self.pipes is not None:
@@ -183,7 +185,7 @@ class Snapshots:
             self._writes = False
             return False
         if answer is not None:
-            next_ms, number = answer
+            next_ms, number, self._bytes_max = answer
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
             known = (self._writer.large(), self._large)  # the second, where the writer has not come so far
@@ -242,8 +244,16 @@ def _count(number):
     return number if isinstance(number, int) and number > 0 else 0
 
 
-def _note_of(back, run_id, not_kept, ended, said):
-    lost = [f"{name} ({kind}: {why})" if kind else f"{name} ({why})" for name, (kind, why) in not_kept.items()]
+def _in_words(not_kept):
+    return [f"{name} ({kind}: {why})" if kind else f"{name} ({why})" for name, (kind, why) in not_kept.items()]
+
+
+def _woken(run_id, words):
+    told = [_cut(word, WOKEN_CHARACTERS_MAX).encode("utf-8", "backslashreplace").decode() for word in words[:WOKEN_MAX]]
+    return {"after": run_id, "not_kept": told, "left_out": len(words) - len(told)} if told else None
+
+
+def _note_of(back, run_id, lost, ended, said):
     parts = [f"a new Python has the {len(back)} names that there were after {run_id}"] if back else []
     if ended:
         parts.append("gone with the one before: " + ", ".join(ended))

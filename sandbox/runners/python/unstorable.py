@@ -14,6 +14,7 @@ import types
 _STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+_DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 _OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
 _TOLD_MAX = 5
 _TABLES_IN_MEMORY = """SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' UNION ALL
@@ -40,8 +41,18 @@ class Unstorable:
         self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
                          and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
         self._descriptors = [fd for fd in _descriptors() if fd not in self._descriptors_of_the_start]
-        # A process that goes on has them still.
-        self._tables = _tables_of_duckdb() if is_asked and "duckdb" in sys.modules else []
+        self._tables = self._tables_or_failure(is_asked)
+
+    def _tables_or_failure(self, is_asked):
+        """The connection that nobody has to open begins with the first look (23 ms, 24 MB): before a pause that is worth it wherever the
+        module is, after a run only where the code has something of duckdb's. A later look takes less than a millisecond."""
+        if "duckdb" not in sys.modules:
+            return []
+        try:
+            is_worth_it = is_asked or any(map(_is_of_duckdb, list(self._namespace.values())))
+            return _tables_of_duckdb() if is_worth_it else []
+        except Exception as failure:  # another version of it, or something of the user's in its place
+            return failure  # in_words() tells it
 
     def in_words(self):
         """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""
@@ -62,6 +73,8 @@ class Unstorable:
         return [f"{len(self._threads)} threads that ran ({names})"] if self._threads else []
 
     def _tables_in_words(self):
+        if isinstance(self._tables, Exception):
+            raise self._tables
         names = ", ".join(self._tables[:3])
         return [f"the tables of duckdb's own connection ({names})"] if self._tables else []
 
@@ -113,15 +126,19 @@ class Unstorable:
 
 def _tables_of_duckdb():
     """Tables and views in memory of the connection that nobody has to open. In the parent: a child has none of duckdb's threads."""
+    connection = sys.modules["duckdb"].default_connection
+    cursor = (connection() if callable(connection) else connection).cursor()  # whose results are none of the user's
     try:
-        connection = sys.modules["duckdb"].default_connection
-        cursor = (connection() if callable(connection) else connection).cursor()  # whose results are none of the user's
-        try:
-            return [name for name, in cursor.execute(_TABLES_IN_MEMORY).fetchall()]
-        finally:
-            cursor.close()
-    except Exception:
-        return []  # another version of it, or something of the user's in its place
+        return [name for name, in cursor.execute(_TABLES_IN_MEMORY).fetchall()]
+    finally:
+        cursor.close()
+
+
+def _is_of_duckdb(value):
+    """Its module, or a function, a class or an object of it."""
+    kind = type(value)
+    module = getattr(value, "__name__", "") if kind is types.ModuleType else getattr(value if kind in _DEFINED else kind, "__module__", "")
+    return type(module) is str and module.lstrip("_").partition(".")[0] == "duckdb"
 
 
 def _descriptors():

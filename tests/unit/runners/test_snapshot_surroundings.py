@@ -118,6 +118,29 @@ def test_tables_in_memory_of_a_library_go_with_the_process(start, tmp_path, code
     assert "the tables of duckdb's own connection (bought)" in note, note
 
 
+@pytest.mark.parametrize("code", ["import duckdb\nduckdb.sql('CREATE TABLE bought AS SELECT 1 AS a')",
+                                  "from duckdb import sql as query\nquery('CREATE TABLE bought AS SELECT 1 AS a')"])
+def test_tables_in_memory_of_a_library_are_told_where_nobody_has_asked_for_a_snapshot(start, tmp_path, code):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run(code).ok
+    keeper.take()
+    python.close_channel()
+    note = start("python", keeper=keeper, extras=True).run("1").done["note"]
+    assert "the tables of duckdb's own connection (bought)" in note, note
+
+
+def test_a_look_for_tables_that_fails_is_told(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    assert python.run("import sys, types\nsys.modules['duckdb'] = types.ModuleType('duckdb'); several = [1]").ok
+    store(python, keeper)
+    assert keeper.last_end.split()[1] != b"0"
+    python.close_channel()
+    note = start("python", keeper=keeper).run("1").done["note"]
+    assert "perhaps tables of duckdb (module 'duckdb' has no attribute 'default_connection')" in note, note
+
+
 def test_a_library_without_tables_is_not_told(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper, extras=True)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +16,7 @@
 
 namespace {
 
+using sandbox::box::EventLoop;
 using sandbox::box::KeptShell;
 
 std::string text_in(const std::string& path) {
@@ -28,11 +30,12 @@ void put(const std::string& path, const std::string& text) { std::ofstream(path)
 class Box {
  public:
   explicit Box(const std::string& session)
-      : session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()),
+      : loop_(EventLoop::create().value()),
+        session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()),
         directory_(sandbox::box::open_state_directory(session_.get()).value()) {
     std::filesystem::create_directories(state());
     root_ = base::open_file(AT_FDCWD, root_directory_.path(), O_PATH | O_DIRECTORY).value();
-    kept_ = KeptShell::open(directory_.get(), root_.get(), std::nullopt).value();
+    kept_ = KeptShell::open(*loop_, directory_.get(), root_.get(), std::nullopt).value();
   }
 
   [[nodiscard]] std::string state() const { return root_directory_.path() + "/run/hutch/state"; }
@@ -40,10 +43,16 @@ class Box {
   void keep(int file, const std::string& text) const {
     put(state() + "/bash." + std::to_string(file), text);
   }
+  void store() {
+    kept_->store();
+    kept_->flush();
+  }
+  void turn() { ASSERT_TRUE(loop_->turn().ok()); }
   KeptShell* operator->() { return kept_.get(); }
 
  private:
   const TemporaryDirectory root_directory_;
+  std::unique_ptr<EventLoop> loop_;
   base::UniqueFd session_;
   base::UniqueFd directory_;
   base::UniqueFd root_;
@@ -55,13 +64,12 @@ TEST(KeptShellTest, TheNextBoxHasTheNewestThatIsWhole) {
   Box first(session.path());
   EXPECT_FALSE(first->put_back());
   first.keep(0, "#1\none\n#1\n");
-  EXPECT_FALSE(first->is_stored());
-  first->store();
+  first.store();
   EXPECT_TRUE(first->is_stored());
   first.keep(1, "#2\ntwo\n#2\n");
-  first->store();
+  first.store();
   first.keep(0, "#3\nnot whole");
-  first->store();
+  first.store();
   Box second(session.path());
   EXPECT_TRUE(second->put_back());
   EXPECT_EQ(second.text(), "#2\ntwo\n#2\n");
@@ -75,9 +83,9 @@ TEST(KeptShellTest, OfACopyThatWasCutTheOneBeforeIsThere) {
   const TemporaryDirectory session;
   Box first(session.path());
   first.keep(0, "#1\none\n#1\n");
-  first->store();
+  first.store();
   first.keep(1, "#2\ntwo\n#2\n");
-  first->store();
+  first.store();
   for (const std::string& cut : {std::string("#2\nt"), std::string(), std::string(12, '\0')}) {
     put(session.path() + "/state/bash.1", cut);
     Box second(session.path());
@@ -85,10 +93,53 @@ TEST(KeptShellTest, OfACopyThatWasCutTheOneBeforeIsThere) {
     EXPECT_EQ(second.text(), "#1\none\n#1\n");
     // The next copy takes the place of the one that is of no use.
     second.keep(1, "#2\nother\n#2\n");
-    second->store();
+    second.store();
     EXPECT_EQ(text_in(session.path() + "/state/bash.1"), "#2\nother\n#2\n");
     EXPECT_EQ(text_in(session.path() + "/state/bash.0"), "#1\none\n#1\n");
   }
+}
+
+// A power cut, or a kill, while the copy is being made leaves a file that nobody takes for one.
+TEST(KeptShellTest, ACopyTakesThePlaceOfTheOlderOneOnceItIsWhole) {
+  const TemporaryDirectory session;
+  const std::string name = session.path() + "/state/bash.0";
+  Box first(session.path());
+  for (int number = 1; number <= 2; ++number) {
+    first.keep(0, "#" + std::to_string(number) + "\nx\n#" + std::to_string(number) + "\n");
+    first.store();
+  }
+  const base::UniqueFd older = base::open_file(AT_FDCWD, name, O_RDONLY).value();
+  first.keep(0, "#3\nthree\n#3\n");
+  first.store();
+  EXPECT_EQ(text_in(name), "#3\nthree\n#3\n");
+  EXPECT_EQ(base::read_all(older.get(), 100).value(), "#1\nx\n#1\n") << "it is another file";
+  put(session.path() + "/state/bash.new", "#4\nnot who");
+  Box second(session.path());
+  EXPECT_FALSE(std::filesystem::exists(session.path() + "/state/bash.new"));
+  EXPECT_TRUE(second->put_back());
+  EXPECT_EQ(second.text(), "#3\nthree\n#3\n");
+}
+
+TEST(KeptShellTest, WhatIsLeftWhileACopyIsMadeOrRestedFromIsCopiedAsWell) {
+  const TemporaryDirectory session;
+  const std::string copies[] = {session.path() + "/state/bash.0", session.path() + "/state/bash.1"};
+  const auto newest = [&copies] { return std::max(text_in(copies[0]), text_in(copies[1])); };
+  {
+    Box box(session.path());
+    const auto leave = [&box](int number) {
+      const std::string line = "#" + std::to_string(number) + "\n";
+      box.keep(number % 2, line + "x\n" + line);
+      box->store();
+    };
+    for (int number = 1; number <= 3; ++number) leave(number);
+    while (newest() != "#3\nx\n#3\n") box.turn();
+    leave(4);
+    EXPECT_TRUE(box->is_stored()) << "a pause waits for no rest";
+    leave(5);
+    while (newest() != "#5\nx\n#5\n") box.turn();
+    leave(6);
+  }
+  EXPECT_EQ(newest(), "#6\nx\n#6\n") << "nor does an end";
 }
 
 TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {
@@ -98,10 +149,10 @@ TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {
   Box box(session.path());
   std::filesystem::create_symlink(elsewhere.path() + "/secret", box.state() + "/bash.0");
   ASSERT_EQ(::mkfifo((box.state() + "/bash.1").c_str(), 0600), 0);
-  box->store();
+  box.store();
   std::filesystem::remove(box.state() + "/bash.1");
   box.keep(1, "#1\n" + std::string(2 << 20, 'x') + "\n#1\n");
-  box->store();
+  box.store();
   EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
 }
 
@@ -109,10 +160,10 @@ TEST(KeptShellTest, AnOlderCopyIsNotTheStateOfAShellThatHasTooMuch) {
   const TemporaryDirectory session;
   Box box(session.path());
   box.keep(0, "#1\none\n#1\n");
-  box->store();
+  box.store();
   EXPECT_FALSE(std::filesystem::is_empty(session.path() + "/state"));
   box.keep(1, "#2\n" + std::string(2 << 20, 'x') + "\n#2\n");
-  box->store();
+  box.store();
   EXPECT_FALSE(box->is_stored());
   EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
 }

@@ -94,7 +94,7 @@ class FakeBox final : public Box {
   base::Result<base::UniqueFd> root() override {
     return base::open_file(AT_FDCWD, directory_, O_PATH | O_DIRECTORY);
   }
-  base::Status take_disk_room(std::int64_t) override { return ask("take_disk_room"); }
+  base::Status take_disk_room(std::int64_t, RoomFor) override { return ask("take_disk_room"); }
   base::Result<base::UniqueFd> connect(std::uint16_t) override {
     return base::error(base::Error::Kind::kNotFound, "nothing listens here");
   }

@@ -1,0 +1,116 @@
+#include "sandbox/snapshot_index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+
+namespace sandbox {
+
+using base::Error;
+using nlohmann::json;
+
+namespace {
+
+// At the end stand two numbers of 8 bytes, little-endian: how long the index is, and how much there
+// is before the first of these. A digest of 32 bytes follows, and 8 that say what this is.
+constexpr std::size_t kNumberBytes = 8;
+constexpr std::size_t kEndBytes = 2 * kNumberBytes + 32 + 8;
+constexpr std::string_view kMagic = "hutchst1";
+constexpr std::string_view kMagicOfJavaScript = "hutchjs1";
+constexpr std::uint64_t kIndexBytesMost = 16 << 20;
+constexpr std::size_t kWordsBytesMost = 400;  // of one
+constexpr std::size_t kRunIdBytesMost = 64;
+constexpr std::int64_t kLeftOutMost = 1'000'000;
+
+Error no_snapshot(const char* why) { return base::error(Error::Kind::kInvalid, why); }
+
+std::uint64_t number_at(std::string_view bytes, std::size_t place) {
+  std::uint64_t number = 0;
+  for (std::size_t i = kNumberBytes; i-- > 0;) {
+    number = (number << 8) | static_cast<unsigned char>(bytes[place + i]);
+  }
+  return number;
+}
+
+base::Result<std::string> index_text(int fd) {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) return Error::from_errno("fstat of a snapshot");
+  const auto size = static_cast<std::size_t>(found.st_size);
+  if (!S_ISREG(found.st_mode) || size < kEndBytes) return no_snapshot("it has no end");
+  const std::size_t end = size - kEndBytes;
+  const std::string tail = TRY(base::read_at(fd, static_cast<off_t>(end), kEndBytes));
+  if (tail.size() != kEndBytes || !(tail.ends_with(kMagic) || tail.ends_with(kMagicOfJavaScript))) {
+    return no_snapshot("it has no end");
+  }
+  const std::uint64_t length = number_at(tail, 0);
+  if (number_at(tail, kNumberBytes) != end || length > end) {
+    return no_snapshot("its end does not fit its length");
+  }
+  if (length > kIndexBytesMost) return no_snapshot("what it says of itself is too long");
+  return base::read_at(fd, static_cast<off_t>(end - length), static_cast<std::size_t>(length));
+}
+
+void add(Missing& to, std::string words) {
+  if (to.words.size() >= kMissingMost) {
+    ++to.left_out;
+    return;
+  }
+  if (words.size() > kWordsBytesMost) {
+    words.resize(kWordsBytesMost);
+    words += "...";
+  }
+  to.words.push_back(std::move(words));
+}
+
+void add_all(Missing& to, const json& words) {
+  for (const json& one : words) {
+    if (one.is_string()) add(to, one.get<std::string>());
+  }
+}
+
+// Names are members of an object, each with a type, which may be empty, and a reason.
+void add_names(Missing& to, const json& names) {
+  if (!names.is_object()) return;
+  for (const auto& [name, said] : names.items()) {
+    if (!said.is_array() || said.size() != 2 || !said[0].is_string() || !said[1].is_string()) {
+      continue;
+    }
+    const auto type = said[0].get<std::string>();
+    add(to, name + " (" + type + (type.empty() ? "" : ": ") + said[1].get<std::string>() + ")");
+  }
+}
+
+json member(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? json() : *found;
+}
+
+}  // namespace
+
+base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name) {
+  const auto file = TRY(base::open_file(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  const std::string text = TRY(index_text(file.get()));
+  const json said = TRY(base::parse_json(text));
+  if (!said.is_object()) return no_snapshot("what it says of itself is no object");
+  SnapshotIndex index;
+  add_names(index.not_stored, member(said, "not_kept"));
+  add_names(index.not_stored, member(said, "notKept"));  // as JavaScript calls it
+  add_all(index.not_stored, member(said, "lost"));
+  const json woken = member(said, "woken");
+  if (!woken.is_object()) return index;
+  add_all(index.not_woken, member(woken, "not_kept"));
+  index.not_woken.left_out +=
+      std::clamp<std::int64_t>(base::integer_or(woken, "left_out", 0), 0, kLeftOutMost);
+  index.woken_as = base::string_or(woken, "after").substr(0, kRunIdBytesMost);
+  return index;
+}
+
+}  // namespace sandbox

@@ -1,0 +1,37 @@
+// Reads from the snapshot of an interpreter what it says of what it has not. A snapshot is code,
+// and the host reads nothing else of it: this is JSON, of which the code may have made anything
+// (runners/python/snapshot_file.py, runners/javascript/snapshot_file.mjs).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sandbox {
+
+// The names of a snapshot's files end so once it was set aside, since nobody could read it; or
+// while one that was set aside is tried again in its place.
+inline constexpr const char* kSetAsideSnapshot = ".bad";
+inline constexpr const char* kReplacedSnapshot = ".before";
+
+// Names values, each with its reason, and what else went with the process; at most kMissingMost of
+// them.
+struct Missing {
+  std::vector<std::string> words;
+  std::int64_t left_out = 0;  // so many more, as the snapshot says
+};
+inline constexpr std::size_t kMissingMost = 200;
+
+struct SnapshotIndex {
+  Missing not_stored;    // of what the interpreter knew as this was written
+  Missing not_woken;     // of what the interpreter that has written it has found stored
+  std::string woken_as;  // the last run before that one was stored
+};
+
+// `name` is that of a file in the directory. kNotFound: it is not there; kInvalid: it is no
+// snapshot, or one that says nothing that can be read.
+base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name);
+
+}  // namespace sandbox
