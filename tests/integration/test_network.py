@@ -98,6 +98,16 @@ def test_other_names_do_not_exist_and_the_result_says_so(world):
     assert text.count("refused:") == 1 and "network: evil.example, many.test refused: not allowed" in text and "--allow HOST" in text, text
 
 
+@pytest.mark.parametrize("asks", [
+    "urllib.request.urlopen('http://evil.example/')", "socket.create_connection(('evil.example', 443))",
+    "asyncio.run(asyncio.open_connection('evil.example', 443))", "subprocess.run(['curl', '-sS', 'http://evil.example/'], check=True, stderr=-3)"])
+def test_a_refusal_that_the_code_catches_is_told_with_a_run_that_went_well(world, asks):
+    result = world.result("run_code", code=f"import asyncio, socket, subprocess, urllib.request\ntry: {asks}\nexcept Exception: print('no')")
+    run = result["structuredContent"]
+    assert run["status"] == "completed" and run["stdout"] == "no\n" and set(refused(run)) == {"evil.example"}, run
+    assert "network: evil.example refused: not allowed" in result["content"][0]["text"]
+
+
 def test_addresses_that_are_denied_are_not_reached_whatever_name_leads_there(world):
     wished = {"allow": [world.web, world.plain]}
     open_one = world.call("create_session", network=wished)["session_id"]

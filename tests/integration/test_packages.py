@@ -10,6 +10,8 @@ from conftest import needs
 from boxes import until
 from hutch_client import Client, ToolError, hutch_binary
 
+NAME = "code_interpreter"
+
 
 @pytest.fixture(scope="module")
 def open_session(module_state):
@@ -93,6 +95,7 @@ def test_what_a_session_has_installed_is_replaced_and_removed(open_session):
     assert bash("python3 -c 'import tabulate; print(tabulate.__version__)'")["stdout"] == "0.10.0\n"
 
 
+@pytest.mark.slow
 def test_an_install_says_in_a_few_words_what_is_there(open_session):
     session = open_session.call("create_session")["session_id"]
     run = install(open_session, "rich==13.9.4", session_id=session)
@@ -102,6 +105,34 @@ def test_an_install_says_in_a_few_words_what_is_there(open_session):
     assert run["stdout"].startswith("Installed is-odd 3.0.1 into /workspace/node_modules in ") and "With is-number 6.0.0" in run["stdout"], run
     run = install(open_session, "no-such-package-of-hutch-tests", manager="npm", session_id=session)
     assert run["status"] == "failed" and "404" in run["stderr"] and len(run["stderr"]) < 1500, run
+
+
+LAUNCH = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.set_content("<title>Sums</title><p id=a>21</p>")
+    print(page.title(), page.evaluate("document.getElementById('a').textContent * 2"))
+    page.screenshot(path="page.png")
+    browser.close()
+"""
+
+
+@pytest.mark.slow
+def test_playwright_starts_the_environments_browser(open_session):
+    """Its launch() without arguments, in a cell and in a program: the version of today has its revision linked."""
+    needs((environments.directory() / NAME / "bin/chromium").exists(), "the environment's browser")
+    session = open_session.call("create_session")["session_id"]
+    run = install(open_session, "playwright", session_id=session)
+    assert run["status"] == "completed", run
+    run = open_session.run(LAUNCH, session_id=session, timeout_seconds=300)
+    assert run["stdout"] == "Sums 42\n", run
+    assert any(change["path"] == "/workspace/page.png" for change in run["files_changed"]), run
+    open_session.call("write_file", path="launch.py", content=LAUNCH, session_id=session)
+    seen = open_session.run("python3 launch.py && cd ~/.cache/ms-playwright && find . -type l | xargs readlink | sort -u", "bash",
+                            session_id=session, timeout_seconds=300)
+    assert seen["stdout"] == "Sums 42\n/environment/bin/chromium\n", f"no browser was downloaded: {seen}"
 
 
 def test_what_is_being_installed_is_waited_for(open_session):
@@ -140,12 +171,14 @@ def test_what_is_being_installed_is_waited_for(open_session):
     assert "install_packages installs it" in open_session.run("import nosuch", session_id=session)["stderr"]
 
 
+@pytest.mark.slow
 def test_a_virtual_environment_of_ones_own(open_session):
     run = open_session.run("python3 -m venv .venv && .venv/bin/pip install --quiet humanize && "
                            ".venv/bin/python -c 'import humanize; print(humanize.__file__)'", "bash", timeout_seconds=300)
     assert run["stdout"].startswith("/workspace/.venv/"), run
 
 
+@pytest.mark.slow
 def test_where_pip_is_told_to_install(module_state):
     """With the machine's own pip, which nothing may keep from it."""
     with Client(module_state, "--packages", env={"HUTCH_TEMPLATE": "host"}) as client:
@@ -246,6 +279,7 @@ def test_a_missing_import_names_the_tool(open_session):
     assert "install_packages installs it" in open_session.run("import nosuch")["stderr"]
 
 
+@pytest.mark.slow
 def test_a_session_that_asked_for_nothing_is_refused(open_session):
     session = open_session.call("create_session", network={"block_outbound": True})["session_id"]
     with pytest.raises(ToolError, match="hutch stdio --packages"):

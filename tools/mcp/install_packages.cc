@@ -75,9 +75,12 @@ base::Result<std::string> command_of(const PackageManager& manager,
   return manager.command + files + (names.empty() ? "" : " --" + names);
 }
 
-// For who waits for them: "pip numpy, pandas".
+// For who waits for them: "pip numpy, pandas". A list that is too long ends in dots, by which
+// runners know that it has more.
 std::string words_of(const PackageManager& manager, const std::vector<std::string>& packages) {
-  return manager.name + (" " + base::echoed(base::join(packages)));
+  const std::string all = base::join(packages);
+  const std::string shown = base::echoed(all);
+  return manager.name + (" " + shown) + (shown.size() < all.size() ? ", ..." : "");
 }
 
 base::Error no_apt() {

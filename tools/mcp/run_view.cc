@@ -152,11 +152,14 @@ Window ends_of_much(const RunView& view, Stream stream, std::int64_t total, std:
       std::string_view(tail.value()).substr(0, whole(view, tail.value(), tail_start, total));
   const std::size_t skip = std::max(broken_start(end), bytes_before_last(end, ends.last));
   window.next_offset = tail_start + static_cast<std::int64_t>(end.size());
-  const std::int64_t missing =
-      tail_start + static_cast<std::int64_t>(skip) - static_cast<std::int64_t>(head_size);
-  window.text = as_read(beginning.substr(0, head_size), window) +
-                left_out_line(static_cast<std::size_t>(missing)) +
-                as_read(end.substr(skip), window);
+  // A few bytes that move the cursor can ask for very many blanks.
+  const std::string first = as_read(beginning.substr(0, head_size), window);
+  const std::string last = as_read(end.substr(skip), window);
+  const std::size_t first_size = bytes_of_characters(first, ends.first);
+  const std::size_t last_start = bytes_before_last(last, ends.last);
+  const std::size_t missing = static_cast<std::size_t>(tail_start) + skip - head_size +
+                              (first.size() - first_size) + last_start;
+  window.text = first.substr(0, first_size) + left_out_line(missing) + last.substr(last_start);
   window.truncated = true;
   return window;
 }

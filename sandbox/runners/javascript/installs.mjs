@@ -5,7 +5,11 @@ import path from 'node:path';
 import { Object, Set, String } from './intrinsics.mjs';
 
 const MANAGERS = new Set(['npm', 'npm-cli.js', 'pnpm', 'yarn']);
-const ACTIONS = new Set(['install', 'add', 'i', 'ci']);
+const ACTIONS = new Set(['install', 'add', 'i', 'ci', 'clean-install']);
+// A value follows that is no package.
+const HAVE_VALUES = new Set([
+  '-C', '-w', '--before', '--cache', '--cwd', '--dir', '--filter', '--include', '--install-strategy', '--loglevel', '--modules-folder', '--omit',
+  '--prefix', '--registry', '--tag', '--userconfig', '--workspace']);
 const PROCESSES_MAX = 1000;
 const SHOWN_MAX = 200;
 const FOLDERS_MAX = 300;
@@ -32,7 +36,7 @@ export function whatToWaitFor(name) {
 // Folders, archives and addresses may have anything in them.
 function mayBring(wanted, name) {
   const isNamed = /^(@[\w.~-]+\/)?[\w~-][\w.~-]*(@.*)?$/.test(wanted) && !/\.t?gz$/.test(wanted);
-  return isNamed ? wanted.replace(/(?<=.)@.*$/, '') === name : !wanted.startsWith('-');
+  return !isNamed || wanted.replace(/(?<=.)@.*$/, '') === name;
 }
 
 function commands() {
@@ -47,12 +51,20 @@ function commands() {
     if (words.length === 1) words = words[0].split(' '); // npm's title
     const names = words.map((word) => path.basename(word));
     const at = names.slice(0, 4).findIndex((name) => MANAGERS.has(name));
-    const does = at < 0 ? -1 : names.slice(at + 1, at + 3).findIndex((name) => ACTIONS.has(name));
-    if (does < 0) continue;
+    const packages = at < 0 ? null : packagesOf(words.slice(at + 1));
+    if (packages === null) continue;
     const command = [names[at], ...words.slice(at + 1)].join(' ').slice(0, SHOWN_MAX);
-    found.push({ packages: words.slice(at + does + 2), clause: `\`${command}\` is on` });
+    found.push({ packages, clause: `\`${command}\` is on` });
   }
   return found;
+}
+
+// What a manager with these arguments is to install, nothing where that may be anything; null where it installs nothing.
+function packagesOf(words) {
+  const isValue = (at) => at > 0 && HAVE_VALUES.has(words[at - 1]);
+  const [action, ...packages] = words.filter((word, at) => !word.startsWith('-') && !isValue(at));
+  if (!ACTIONS.has(action)) return null;
+  return action === 'ci' || action === 'clean-install' ? [] : packages;
 }
 
 function entriesOf(folder) {

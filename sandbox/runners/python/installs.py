@@ -3,10 +3,17 @@
 import os
 import re
 
-_MANAGERS = {"pip", "pip3", "uv"}
+_MANAGERS = re.compile(r"pip(3(\.\d+)?)?|uv")
 _ACTIONS = {"install", "add", "sync"}
 _FILES = (".txt", ".toml", ".whl", ".gz", ".zip")
-_FILE_OPTIONS = {"-r", "--requirement", "-e", "--editable"}
+# A file, a folder or a group of packages follows, in the same word or in the next one; others may stand before `r` and `e`.
+_OPENS_A_LIST = re.compile(r"-[IUnqv]*[er]|--(requirement|editable|group)")
+# A value follows that is no package.
+_HAVE_VALUES = {
+    "-c", "-f", "-i", "-p", "-t", "--cache-dir", "--cert", "--config-settings", "--constraint", "--default-index", "--directory", "--extra",
+    "--extra-index-url", "--find-links", "--index", "--index-strategy", "--index-url", "--link-mode", "--log", "--no-binary", "--only-binary",
+    "--platform", "--prefix", "--progress-bar", "--project", "--proxy", "--python", "--python-version", "--report", "--resolution", "--retries",
+    "--root", "--src", "--target", "--timeout", "--trusted-host", "--upgrade-strategy"}
 _PACKAGE = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[^\]]*\])?\s*([=<>!~;@ ].*)?")
 _PROCESSES_MAX = 1000
 _SHOWN_MAX = 200
@@ -42,7 +49,7 @@ def _may_bring(package, wanted):
     if found and not package.endswith(_FILES):
         # `opencv-python` is what an index has as `opencv-python-headless`, too.
         return any(name == one or one.startswith(name + "-") for one in wanted)
-    return not package.startswith("-") or package in _FILE_OPTIONS
+    return not package.startswith("-") or _OPENS_A_LIST.match(package) is not None
 
 
 def _plain(name):
@@ -58,7 +65,17 @@ def _commands():
         except OSError:  # it has ended
             continue
         names = [os.path.basename(word) for word in words]
-        at = next((at for at, name in enumerate(names[:4]) if name in _MANAGERS), None)
-        does = None if at is None else next((place for place in (at + 1, at + 2) if set(names[place:place + 1]) & _ACTIONS), None)
-        if does is not None:
-            yield " ".join([names[at], *words[at + 1:]])[:_SHOWN_MAX], words[does + 1:]
+        at = next((at for at, name in enumerate(names[:4]) if _MANAGERS.fullmatch(name)), None)
+        if at is not None and (wanted := _packages_of(words[at + 1:])) is not None:
+            yield " ".join([names[at], *words[at + 1:]])[:_SHOWN_MAX], wanted
+
+
+def _packages_of(words):
+    """What a manager with these arguments is to install, nothing where that may be anything; None where it installs nothing."""
+    words = [word for before, word in zip(["", *words], words) if before not in _HAVE_VALUES and word not in _HAVE_VALUES]
+    at = next((at for at, word in enumerate(words) if word != "pip" and not word.startswith("-")), None)
+    if at is None or words[at] not in _ACTIONS:
+        return None
+    if words[at] == "sync":  # whatever a project, or a file, has
+        return []
+    return [word for word in words[at + 1:] if not word.startswith("-") or _OPENS_A_LIST.match(word)]

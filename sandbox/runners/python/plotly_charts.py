@@ -1,6 +1,9 @@
 """The data of a plotly figure. The schema is in ../CHARTS.md."""
 
-from hutch_runner import chart_data
+import base64
+import collections
+
+from hutch_runner import chart_data, plotly_boxes
 from hutch_runner.plain_json import plain
 
 _AGGREGATES = {"sum": sum, "avg": lambda values: sum(values) / len(values), "min": min, "max": max}
@@ -56,14 +59,34 @@ def _is_computed_otherwise(trace, layout):
     """Whether something changes numbers between the data and what is drawn, and is not followed here."""
     if trace.type in ("bar", "histogram") and layout.barnorm:
         return True
+    if any(_is_of_two_levels(trace, layout, key) for key in "xy"):
+        return True
     if trace.type == "histogram":
-        return bool(trace.histnorm or trace.cumulative.enabled)
-    if trace.type == "box" and (getattr(trace, "sizemode", None) == "sd" or trace.quartilemethod not in (None, "linear")):
+        return bool(trace.histnorm or trace.cumulative.enabled or _has_own_bins(trace))
+    if trace.type == "box" and (getattr(trace, "sizemode", None) == "sd" or trace.q1 is not None):
         return True
     if trace.type == "bar" and trace.base is not None or trace.type == "heatmap" and trace.transpose:
         return True
     return any(getattr(trace, "d" + key, None) is not None or getattr(trace, key + "0", None) is not None
                for key in "xy" if trace.type in ("scatter", "scattergl", "bar", "heatmap") and trace[key] is None)
+
+
+def _is_of_two_levels(trace, layout, key):
+    """Whether the axis has names in groups: two lists, of which a place has one item each."""
+    if key not in trace:  # a pie has no axes
+        return False
+    axis, values = _axis_of(layout, trace[key + "axis"] or key), _array(trace[key])
+    return getattr(axis, "type", None) == "multicategory" or any(
+        isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0 for value in values[:2])
+
+
+def _has_own_bins(trace):
+    bins = trace.ybins if _is_sideways(trace) else trace.xbins
+    return any(bins[key] is not None for key in ("start", "end", "size"))
+
+
+def _is_sideways(histogram):
+    return histogram.orientation == "h" or histogram.x is None
 
 
 def _elements(kind, trace, layout):
@@ -81,7 +104,7 @@ def _elements(kind, trace, layout):
         return chart_data.bars(labels or range(len(values)), values, name)
     if kind == "box":
         reaches_ends = trace.type == "box" and trace.boxpoints is False  # a box without points has whiskers for all
-        return _boxes(name, *((ys, xs) if sideways else (xs, ys)), reaches_ends)
+        return plotly_boxes.boxes(name, *((ys, xs) if sideways else (xs, ys)), getattr(trace, "quartilemethod", None), reaches_ends)
     rows = [_values(row) for row in _values(trace.z)]
     width = max(map(len, rows), default=0)
     return [chart_data.heatmap(xs or range(width), ys or range(len(rows)), rows)] if rows else []
@@ -93,7 +116,7 @@ def _is_aggregated(trace):
 
 def _bins(trace, layout):
     """None of dates, and of texts that are numbers: plotly makes bins of its own of these; what it sums in bins of numbers is no count."""
-    sideways = trace.orientation == "h" or trace.x is None
+    sideways = _is_sideways(trace)
     values, others = (_values(array) for array in ((trace.y, trace.x) if sideways else (trace.x, trace.y)))
     name = {"group": trace.name} if trace.name else {}
     is_named = getattr(_axis_of(layout, (trace.yaxis or "y") if sideways else (trace.xaxis or "x")), "type", None) == "category"
@@ -149,39 +172,27 @@ def _picked(array, places):
 
 
 def _array(values):
+    if isinstance(values, dict) and "bdata" in values:  # as plotly writes arrays of numbers, which a copied figure keeps
+        import numpy
+        array = numpy.frombuffer(base64.b64decode(values["bdata"]), "<" + values["dtype"].removesuffix("c"))
+        shape = values.get("shape")
+        return array.reshape([int(size) for size in str(shape).split(",")]) if shape else array
     return () if values is None else values
 
 
 def _pie(trace):
     labels, values = _values(trace.labels), _values(trace.values)
     if not values:  # the slices count their labels
-        values = [labels.count(label) for label in dict.fromkeys(labels)]
-        labels = list(dict.fromkeys(labels))
+        counts = collections.Counter(labels)
+        labels, values = list(counts), list(counts.values())
     sums = {}  # slices of one name are one
     for label, value in zip(labels or range(len(values)), values):
         sums[label] = sums.get(label, 0) + (chart_data.number(value) or 0)
     return chart_data.fractions(list(sums), list(sums.values()))
 
 
-def _boxes(name, groups, values, reaches_ends):
-    """One trace may hold several boxes, told apart by the other axis."""
-    found = {}
-    if len(groups) != len(values):
-        found[name] = values
-    else:
-        for group, value in zip(groups, values):
-            found.setdefault(f"{group}, {name}" if name else group, []).append(value)
-    return [_reaching(box, some) if reaches_ends else box for label, some in found.items() if (box := chart_data.box(label, some))]
-
-
-def _reaching(box, values):
-    known = [value for value in map(chart_data.number, values) if value is not None]
-    return {**box, "min": min(known), "max": max(known), "outliers": []}
-
-
 def _values(array):
-    if array is None:
-        return []
+    array = _array(array)
     if hasattr(array, "tolist"):
         if getattr(getattr(array, "dtype", None), "kind", "") == "M":
             array = array.astype("datetime64[us]")

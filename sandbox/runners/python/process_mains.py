@@ -1,5 +1,5 @@
 """Processes that multiprocessing starts anew get functions and classes of cells as `__main__`, which have no file, and the session's
-values of that moment, as far as they are plain and small."""
+values of that moment, as far as they are plain and small; of the others why they are not there."""
 
 import json
 import os
@@ -7,12 +7,15 @@ import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from hutch_runner.imports import WhenImported
+from hutch_runner.value_shapes import shape_of
 
 VALUE_BYTES_MAX = 1 << 20
 VALUES_BYTES_MAX = 2 << 20
 TRIED_BYTES_MAX = 32 << 20  # with those that turn out to be too large: each process that starts waits for this
 MAINS_KEPT = 16  # while values change from process to process: those that have just begun may not have read theirs
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spawned_main.py")
+_SCRIPT, _SHAPES = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("spawned_main.py", "value_shapes.py"))
+_WHY_CHARACTERS_MAX = 200
+_TOO_LARGE = "it is too large: a value may have 1 MiB, and all have 2"
 # Pickling what these have made runs no code of the user's, opens nothing and attaches to nothing.
 _PLAIN = {"builtins", "collections", "datetime", "decimal", "fractions", "functools", "ipaddress", "numpy", "operator", "pandas", "pathlib",
           "pyarrow", "random", "re", "types", "uuid", "zoneinfo"}
@@ -44,7 +47,7 @@ class ProcessMains:
         """The path of one for these values: a copy of a fork server's process executes it only where it is not the server's own."""
         folder = os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state")
         path = os.path.join(folder, f"cells-{os.getpid()}")
-        values = _values_of(vars(sys.modules["__main__"]))
+        values = _values_of(vars(sys.modules["__main__"]), next(reversed(self._cells.sources), ""))
         if path != self._path or values != self._values:
             self._path, self._values = path, values
             self._number += 1
@@ -53,7 +56,8 @@ class ProcessMains:
         own, old = f"{path}.{self._number}", f"{path}.{self._number - MAINS_KEPT}"
         if not os.path.exists(own + ".py"):
             _replace(own + ".values", values)
-            given = f"{{'cells_path': {path + '.json'!r}, 'values_path': {own + '.values'!r}, 'namespace': globals(), '__name__': __name__}}"
+            given = (f"{{'cells_path': {path + '.json'!r}, 'values_path': {own + '.values'!r}, 'shapes_path': {_SHAPES!r}, "
+                     "'namespace': globals(), '__name__': __name__}")
             _replace(own + ".py", f"exec(compile(open({_SCRIPT!r}).read(), {_SCRIPT!r}, 'exec'), {given})\n".encode())
         for ending in (".py", ".values"):
             if os.path.exists(old + ending):
@@ -75,36 +79,59 @@ class ProcessMains:
         self._count = len(self._cells.sources)
 
 
-def _values_of(namespace):
-    """A pickle of pickles by name: one that cannot be read costs none of the others."""
+def _values_of(namespace, cell):
+    """A pickle of pickles by name: one that cannot be read costs none of the others. With them of all others the shape and why they are not
+    among them, and the cell that is on: what it defines need not be there yet."""
     import pickle
 
-    found, room, tries = {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
+    found, others, room, tries = {}, {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
     for name, value in list(namespace.items()):
-        if name.startswith("__") or issubclass(type(value), (*_BY_NAME, ModuleType)):
+        if name.startswith("__"):
+            continue
+        if issubclass(type(value), (*_BY_NAME, ModuleType)):
+            others[name] = (shape_of(value), "")
             continue
         file = _Bounded(min(room, tries, VALUE_BYTES_MAX))
-        if _is_written(pickle, value, file):
+        why = _write(pickle, value, file)
+        if why:
+            others[name] = (shape_of(value), why)
+        else:
             found[name] = b"".join(file.parts)
             room -= file.size
         tries -= file.size
-    return pickle.dumps(found)
+    return pickle.dumps((found, others, cell))
 
 
-def _is_written(pickle, value, file):
-    """False for no plain value, or one that takes more room."""
+def why_not_sent(value):
+    """Empty for what can be given to a process."""
+    import pickle
+
+    return "" if issubclass(type(value), (*_BY_NAME, ModuleType)) else _write(pickle, value, _Bounded(VALUE_BYTES_MAX))
+
+
+def _write(pickle, value, file):
+    """Why it cannot be written: that is no plain value, or takes more room; empty where it has been."""
     class Pickler(pickle.Pickler):
         def reducer_override(self, part):
             kind = type(part)
-            if not issubclass(kind, _BY_NAME) and not (_is_plain(kind) and _bytes_of(part) <= file.most):
-                raise ValueError("no plain value, or too large a one")
+            if not issubclass(kind, _BY_NAME):
+                if not _is_plain(kind):
+                    raise _NotSent(f"it {'is' if part is value else 'has'} a {kind.__module__}.{kind.__qualname__}")
+                if _bytes_of(part) > file.most:
+                    raise _NotSent(_TOO_LARGE)
             return NotImplemented
 
     try:
         Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
-    except Exception:  # anything can be within a value
-        return False
-    return True
+    except _NotSent as failure:
+        return str(failure)
+    except Exception as failure:  # anything can be within a value
+        return f"{type(failure).__name__}: {failure}"[:_WHY_CHARACTERS_MAX]
+    return ""
+
+
+class _NotSent(Exception):
+    """Says why, about a value."""
 
 
 def _bytes_of(part):
@@ -128,7 +155,7 @@ class _Bounded:
     def write(self, part):
         size = memoryview(part).nbytes
         if self.size + size > self.most:
-            raise ValueError("too large a value")
+            raise _NotSent(_TOO_LARGE)
         self.size += size
         self.parts.append(bytes(part))
         return size

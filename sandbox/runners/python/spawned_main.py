@@ -3,7 +3,8 @@
 Executed by multiprocessing as it would execute the script of its parent, in a file that process_mains.py writes, which
 says where the cells are. Of each cell there are imports, functions, classes and constants: what it computes or prints
 is not done again, and what that has changed is not there rather than as it was. Then come the values that the session
-has given. Names that come later are looked up when somebody asks for them.
+has given. A constant of which it could give no value stays only where the session's has the same shape: functions may have
+changed it, which the cells do not show. Names that come later are looked up when somebody asks for them.
 """
 
 import ast
@@ -11,22 +12,31 @@ import io
 import json
 import linecache
 import pickle
+import runpy
 import sys
+from multiprocessing import process
 
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPUTES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _UNCHANGING = (type(None), bool, int, float, complex, str, bytes, range)
+_READS = {"copy", "count", "get", "index", "isdisjoint", "issubset", "issuperset", "items", "keys", "values"}
 
 _cells, _values, _namespace = cells_path, values_path, namespace  # noqa: F821: the file that executes this gives them
-_executed = set()
+_shape_of = runpy.run_path(shapes_path)["shape_of"]  # noqa: F821
+_executed = {}  # how many came before, by cell
+_defined_by = {}  # the last cell that has, by name
 _constants = set()  # names that hold what a cell has written down
+_rebound_by_functions, _changed_by_functions = set(), set()
+_reasons = {}  # why names are missing that the session has
 
 
 def _get_attribute(name):
     if name.startswith("__"):
         raise AttributeError(name)
     _take_cells()
+    _drop_later_ones()
+    _show_in_main()
     if name in _namespace:
         return _namespace[name]
     return _missing(name)
@@ -38,7 +48,7 @@ def _take_cells():
     for cell, source, flags in cells:
         if cell in _executed:
             continue
-        _executed.add(cell)
+        _executed[cell] = len(_executed)
         linecache.cache[cell] = (len(source), None, [line + "\n" for line in source.split("\n")], cell)
         try:
             tree = compile(source, cell, "exec", flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -46,14 +56,18 @@ def _take_cells():
             continue
         for statement in tree.body:
             _take_statement(statement, cell, flags)
-    _show_in_main()
 
 
 def _take_statement(statement, cell, flags):
     stored, changed, mutated = _touched(statement)
+    _defined_by.update(dict.fromkeys(stored, cell))
+    for names, more in zip((_rebound_by_functions, _changed_by_functions), _changed_in_bodies(statement)):
+        names.update(more)
     is_constant = _is_constant(statement)
     if (is_constant or isinstance(statement, _DEFINES)) and _is_executed(statement, cell, flags):
         (_constants.update if is_constant else _constants.difference_update)(stored)
+        for name in stored:
+            _reasons.pop(name, None)
         return
     called = [_namespace[name] for name in mutated & _constants if not isinstance(_namespace.get(name), _UNCHANGING)]
     same = {name for name in _constants if any(_namespace.get(name) is value for value in called)}
@@ -93,6 +107,22 @@ def _touched(statement):
     return stored - {None}, changed - {None}, mutated - {None}
 
 
+def _changed_in_bodies(statement):
+    """Names that functions of the statement set when they are called, and those of whose value they change a part."""
+    rebound, changed = set(), set()
+    for body in (node for node in ast.walk(statement) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))):
+        own, within = {node.arg for node in ast.walk(body.args) if isinstance(node, ast.arg)}, set()
+        for node in ast.walk(body):
+            if isinstance(node, ast.Global):
+                rebound.update(node.names)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _READS:
+                within.add(_root_of(node.func))
+            elif isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+                (own if isinstance(node, ast.Name) else within).add(_root_of(node))
+        changed |= within - own
+    return rebound, changed
+
+
 def _nodes_of(statement):
     """The parts that are executed in the cell itself: not the bodies of functions, nor the variables of comprehensions, which are their own."""
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
@@ -113,18 +143,43 @@ def _root_of(node):
 
 
 def _take_values():
-    """Values that are gone, or cannot be read here, leave what the cells say: less, but nothing old."""
+    """Values that are gone, or cannot be read here, leave what is no constant: less, but nothing old."""
     try:
         with open(_values, "rb") as file:
-            values = pickle.load(file)
-    except (OSError, EOFError, pickle.UnpicklingError):
+            values, others, current = pickle.load(file)
+    except (OSError, EOFError, pickle.UnpicklingError) as failure:
+        for name in list(_constants):
+            _drop(name, f"{type(failure).__name__}: {failure}")
         return
+    for name in [name for name in _namespace if not name.startswith("__") and name not in values]:
+        why = _why_dropped(name, others, current)
+        if why:
+            _drop(name, why)
     for name, pickled in values.items():
         try:
             _namespace[name] = _Unpickler(io.BytesIO(pickled)).load()
-        except Exception:  # it needs what its cell computes
-            _drop(name)
-    _show_in_main()
+            _reasons.pop(name, None)
+        except Exception as failure:  # it needs what its cell computes
+            _drop(name, f"{type(failure).__name__}: {failure}")
+
+
+def _why_dropped(name, others, current):
+    """Why what the cells say of a name is not what the session has; empty where it is, or will be: the cell that is on is not at its end yet."""
+    if name not in others:
+        is_to_come = _executed.get(_defined_by.get(name), -1) >= _executed.get(current, len(_executed))
+        return "" if is_to_come else "the session has it no more"
+    shape, why = others[name]
+    if name not in _constants or shape is not None and shape == _shape_of(_namespace[name]):
+        return ""
+    return why or "functions have changed it"
+
+
+def _drop_later_ones():
+    """No values come for what cells define after the start."""
+    for name in _constants & (_rebound_by_functions | _changed_by_functions):
+        may_have_changed = name in _rebound_by_functions or type(_namespace.get(name)) in (list, dict, set)
+        if may_have_changed and _executed[_defined_by[name]] >= _count_at_start:
+            _drop(name, "its cell came after the start of this process, and functions may have changed it since")
 
 
 class _Unpickler(pickle.Unpickler):
@@ -138,11 +193,13 @@ class _Unpickler(pickle.Unpickler):
         return found
 
 
-def _drop(name):
+def _drop(name, why=""):
     main = sys.modules["__main__"]
     for there in (_namespace, vars(main) if main.__name__ == "__mp_main__" else {}):
         there.pop(name, None)
     _constants.discard(name)
+    if why:
+        _reasons[name] = why
 
 
 def _show_in_main():
@@ -172,6 +229,25 @@ def _missing(name):
     return Missing
 
 
+def _tell_reasons():
+    """A pool hands its processes' errors to the session, which tells there; a process by itself only writes them."""
+    run = getattr(process.BaseProcess.run, "of_multiprocessing", process.BaseProcess.run)  # a fork server has executed this, too
+
+    def run_and_tell(self):
+        try:
+            run(self)
+        except NameError as failure:
+            if failure.name in _reasons:
+                failure.args = (f"{failure.args[0]} in this process, which multiprocessing has started anew: {_reasons[failure.name]}",)
+            raise
+
+    run_and_tell.of_multiprocessing = run
+    process.BaseProcess.run = run_and_tell
+
+
 _namespace["__getattr__"] = _get_attribute
 _take_cells()
+_count_at_start = len(_executed)
 _take_values()
+_show_in_main()
+_tell_reasons()

@@ -11,7 +11,7 @@ _NAMED_MAX = 3
 _RECORD_BYTES_MAX = 1 << 20
 _LOADERS = ((machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES), (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES),
             (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES))
-_time_ns = time.time_ns  # user code may put something else in its place
+_time_ns, _stat = time.time_ns, os.stat  # user code may put something else in their places
 
 
 class UserPackages:
@@ -19,7 +19,8 @@ class UserPackages:
         self._folder = _folder_of_user()
         self._seen = None
         self._known = None  # names of *.dist-info; None: nobody has looked
-        self._newer = []
+        self._unwritten = False  # one of them is being installed still
+        self._newer = []  # name and version, when it was installed and its modules, of what came since
         # Names and times of what `site` has read at the start.
         self._read = self._path_files() if self._folder in sys.path else set()
         self._finder = None
@@ -33,12 +34,13 @@ class UserPackages:
             sys.path_importer_cache[self._folder] = self._finder
             sys.meta_path.append(self)
             self._put_on_path()
-        try:
-            changed = os.stat(self._folder).st_mtime_ns
-        except OSError:  # not there
+        changed = _time_of(self._folder)
+        if changed is None:
             self._known = self._known or set()
             return
         if changed == self._seen:
+            if self._unwritten:
+                self._compare()
             return
         self._seen = changed
         self._compare()
@@ -70,7 +72,12 @@ class UserPackages:
             self._looks = False
 
     def take_note(self):
-        newer, self._newer = self._newer[:_NAMED_MAX], []
+        """What is told: what the run itself has installed is there, and what it has imported anew since is not."""
+        if self._known is not None and (self._unwritten or _time_of(self._folder) not in (None, self._seen)):
+            self._compare()
+        fresh, self._newer = self._newer, []
+        newer = [name for name, installed_at, tops in fresh
+                 if any(top in sys.modules and self._finder.found.get(top, 0) < installed_at for top in tops)][:_NAMED_MAX]
         if not newer:
             return ""
         return (f"{', '.join(newer)} {'was' if len(newer) == 1 else 'were'} installed after import, and what runs is the code "
@@ -94,11 +101,14 @@ class UserPackages:
 
     def _compare(self):
         there = _names_in(self._folder, ".dist-info")
-        before, self._known = self._known, there
+        before, self._known, self._unwritten = self._known, there, False
         for name in sorted(there - before) if before is not None else ():
             installed_at, tops = _modules_of(os.path.join(self._folder, name))
-            if any(top in sys.modules and self._finder.found.get(top, 0) < installed_at for top in tops):
-                self._newer.append(" ".join(name.removesuffix(".dist-info").rsplit("-", 1)))
+            if installed_at is None:
+                self._known.discard(name)
+                self._unwritten = True
+            else:
+                self._newer.append((" ".join(name.removesuffix(".dist-info").rsplit("-", 1)), installed_at, tops))
 
 
 class _Finder(machinery.FileFinder):
@@ -122,6 +132,13 @@ def _folder_of_user():
         return None
 
 
+def _time_of(folder):
+    try:
+        return _stat(folder).st_mtime_ns
+    except OSError:  # it is not there
+        return None
+
+
 def _names_in(folder, suffix):
     try:
         return {name for name in os.listdir(folder) if name.endswith(suffix)}
@@ -130,12 +147,12 @@ def _names_in(folder, suffix):
 
 
 def _modules_of(folder):
-    """When it was installed, and the names that can be imported, of what pip has written there."""
+    """When it was installed, and the names that can be imported, of what pip has written there: the list of its files last."""
     try:
         with open(os.path.join(folder, "RECORD"), encoding="utf-8", errors="replace") as record:
             installed_at = os.fstat(record.fileno()).st_mtime_ns
             paths = [line.split(",")[0] for line in record.read(_RECORD_BYTES_MAX).splitlines()]
     except OSError:
-        return 0, set()
+        return None, set()
     tops = {path.split("/")[0] for path in paths if path.endswith(".py")}
     return installed_at, {top.removesuffix(".py") for top in tops if not top.startswith((".", "_")) and not top.endswith("-info")}

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from hutch_runner import absent_programs, frame_runs, imported_files, installs, text_fonts
+from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
 from hutch_runner.index_names import index_name_of
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
@@ -116,8 +116,9 @@ def _way_to_share(failure, message):
     name = _UNDEFINED.match(message) if remote and type(failure) is NameError else None
     if not name or name[1] not in vars(sys.modules["__main__"]):
         return ""
-    return (f"({name[1]} is here, but not in the pool's processes, which have the imports and functions of the cells and values that are plain and small: "
-            "give it as an argument, or set it by the pool's initializer)\n")
+    why = process_mains.why_not_sent(vars(sys.modules["__main__"])[name[1]])
+    return (f"({name[1]} is here, but not in the pool's processes, which have the imports and functions of the cells and values that are plain and small"
+            f"{', and ' + why if why else ''}: give it as an argument, or set it by the pool's initializer)\n")
 
 
 def _way_to_map(failure, message):

@@ -6,6 +6,7 @@ import pytest
 
 BOX = {"label": "g", "min": 1.0, "first_quartile": 2.0, "median": 3.0, "third_quartile": 4.0, "max": 4.0,
        "outliers": [50.0]}
+PLOTLY_BOX = {**BOX, "first_quartile": 1.75, "third_quartile": 15.5, "max": 15.5}
 ROWS = [{"a": "x", "b": 1, "c": "u", "d": "2024-01-05"}, {"a": "x", "b": 3, "c": "v", "d": "2024-01-20T00:00:00"},
         {"a": "y", "b": 5, "c": "u", "d": "2024-02-05"}]
 
@@ -52,7 +53,7 @@ def test_stems_are_one_line(python):
      [{"label": "p", "value": 1, "group": "s"}, {"label": "q", "value": 2, "group": "s"}]),
     ("go.Bar(x=[1, 2], y=['p', 'q'], orientation='h')", "bar", [{"label": "p", "value": 1}, {"label": "q", "value": 2}]),
     ("go.Pie(labels=['p', 'q'], values=[1, 3])", "pie", [{"label": "p", "fraction": 0.25}, {"label": "q", "fraction": 0.75}]),
-    ("go.Box(y=[1, 2, 3, 4, 50], name='g')", "box", [BOX]),
+    ("go.Box(y=[1, 2, 3, 4, 50], name='g')", "box", [PLOTLY_BOX]),
     ("go.Histogram(x=np.array([1, 2, 2, 9.5]), nbinsx=5)", "histogram",
      [{"from": 0, "to": 2, "count": 1}, {"from": 2, "to": 4, "count": 2}, {"from": 4, "to": 6, "count": 0},
       {"from": 6, "to": 8, "count": 0}, {"from": 8, "to": 10, "count": 1}]),
@@ -69,7 +70,7 @@ def test_stems_are_one_line(python):
     ("[go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s', name='s'), go.Scatter(x=[1, 2], y=[1, 1], stackgroup='s', name='t')]", "area",
      [{"label": "s", "points": [[1, 3], [2, 4]]}, {"label": "t", "points": [[1, 4, 3], [2, 5, 4]]}]),
     ("[go.Bar(x=['p'], y=[1]), go.Bar(x=['p'], y=[2], visible='legendonly')]", "bar", [{"label": "p", "value": 1}]),
-    ("go.Box(y=[1, 2, 3, 4, 50], name='g', boxpoints=False)", "box", [{**BOX, "max": 50, "outliers": []}]),
+    ("go.Box(y=[1, 2, 3, 4, 50], name='g', boxpoints=False)", "box", [{**PLOTLY_BOX, "max": 50, "outliers": []}]),
 ])
 def test_plotly(extras, trace, kind, elements):
     chart = main_chart(extras, "import numpy as np, plotly.graph_objects as go\n"
@@ -87,10 +88,83 @@ def test_plotly(extras, trace, kind, elements):
     "go.Figure(go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s', groupnorm='percent'))", "go.Figure(go.Bar(x=['p'], y=[2], base=[5]))",
     "go.Figure([go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s'), go.Scatter(x=[2, 3], y=[3, 4], stackgroup='s')])",
     "go.Figure(go.Scatter(y=[3, 4], x0=10, dx=5))", "go.Figure(go.Heatmap(z=[[1, 2], [3, 4]], transpose=True))",
-    "go.Figure(go.Box(y=[1, 2, 30], quartilemethod='exclusive'))"])
+    "go.Figure(go.Box(y=[1], quartilemethod='exclusive'))", "go.Figure(go.Box(q1=[1], median=[2], q3=[3], y=[[1, 2, 3]]))",
+    "go.Figure(go.Box(y=[1, 2, 3], sizemode='sd'))",
+    *(f"go.Figure(go.{trace}(x=[['p', 'p'], ['s', 't']], y=[1, 2]))" for trace in ("Bar", "Box", "Violin", "Scatter", "Histogram")),
+    "go.Figure(go.Bar(x=np.array([['p', 'p'], ['s', 't']]), y=[1, 2]))", "go.Figure(go.Bar(y=[['p', 'p'], ['s', 't']], x=[1, 2], orientation='h'))",
+    "go.Figure(go.Heatmap(x=[['p', 'p'], ['s', 't']], z=[[1, 2]]))", "go.Figure(go.Bar(x=['p'], y=[1]), {'xaxis': {'type': 'multicategory'}})",
+    "go.Figure(go.Histogram(x=[1, 2, 7], xbins={'start': 0, 'end': 10, 'size': 5}))", "go.Figure(go.Histogram(x=[1, 2, 7], xbins_size=3))",
+    "go.Figure(go.Histogram(x=[1, 2, 7], xbins_start=1))", "go.Figure(go.Histogram(y=[1, 2, 7], ybins_end=5))",
+    "go.Figure(go.Histogram(x=['p', 'q'], xbins_size=2))"])
 def test_plotly_has_no_data_rather_than_those_that_it_does_not_draw(extras, figure):
-    ending = extras.run(f"import plotly.express as px, plotly.graph_objects as go\n{figure}")
+    ending = extras.run(f"import numpy as np, plotly.express as px, plotly.graph_objects as go\n{figure}")
     assert ending.main["formats"] == ["text", "html", "json"] and "chart" not in ending.main
+
+
+@pytest.mark.parametrize("values, options, quartiles, whiskers, outliers", [
+    # The linear rule: the share times the count, less a half, is the place from 0 on.
+    ([1, 2, 3, 4, 5, 6, 7, 8], "", (2.5, 4.5, 6.5), (1, 8), []),
+    ([1, 2, 3, 4, 5], "quartilemethod='linear'", (1.75, 3, 4.25), (1, 5), []),
+    ([5, 1, 4, 2, 3], "quartilemethod='exclusive'", (1.5, 3, 4.5), (1, 5), []),
+    ([1, 2, 3, 4, 5], "quartilemethod='inclusive'", (2, 3, 4), (1, 5), []),
+    ([1, 2, 3, 4, 5, 6, 7], "quartilemethod='exclusive'", (2, 4, 6), (1, 7), []),
+    ([1, 2, 3, 4, 5, 6, 7], "quartilemethod='inclusive'", (2.5, 4, 5.5), (1, 7), []),
+    # With an even count all three are the same.
+    ([1, 2, 3, 10], "quartilemethod='exclusive'", (1.5, 2.5, 6.5), (1, 10), []),
+    ([1, 2, 3, 10], "quartilemethod='inclusive'", (1.5, 2.5, 6.5), (1, 10), []),
+    # The box from 2 to 5 reaches 4.5 down and up, to -2.5 and to 9.5.
+    ([-3, 2, 3, 4, 5, 9], "", (2, 3.5, 5), (2, 9), [-3.0]),
+    # A whisker does not end inside of its box, as it would at 4, the last value below 36.125.
+    ([1, 2, 3, 4, 50], "", (1.75, 3, 15.5), (1, 15.5), [50.0]),
+    ([7], "", (7, 7, 7), (7, 7), []), ([1, 3], "", (1, 2, 3), (1, 3), []),
+    # What is as far as one and a half boxes is within them, whatever 2.5 * 0.3 - 1.5 * 0.1 is in binary.
+    ([0.1, 0.1, 0.1, 0.3, 0.3, 0.3, 0.6], "quartilemethod='inclusive'", (0.1, 0.3, 0.3), (0.1, 0.6), [])])
+@pytest.mark.parametrize("kind", ["Box", "Violin"])
+def test_boxes_of_plotly_are_plotlys(extras, kind, values, options, quartiles, whiskers, outliers):
+    (box,) = main_chart(extras, f"import plotly.graph_objects as go; go.Figure(go.{kind}(y={values}, name='g', {options}))")["elements"]
+    assert (box["first_quartile"], box["median"], box["third_quartile"]) == pytest.approx(quartiles)
+    assert (box["min"], box["max"]) == pytest.approx(whiskers) and box["outliers"] == outliers
+
+
+@pytest.mark.parametrize("trace, elements", [
+    ("go.Bar(x=['p', 'q'], y=np.array([1, 2]))", [{"label": "p", "value": 1}, {"label": "q", "value": 2}]),
+    ("go.Scatter(x=np.array([1, 2], dtype='uint8'), y=np.array([0.5, 300]))", [{"label": "", "points": [[1, 0.5], [2, 300]]}]),
+    ("go.Heatmap(z=np.array([[1, 2, 3], [4, 5, 6]]))", [{"x": [0, 1, 2], "y": [0, 1], "values": [[1, 2, 3], [4, 5, 6]]}])])
+@pytest.mark.parametrize("copied", ["copy.deepcopy(figure)", "pio.from_json(figure.to_json())"])
+def test_copies_of_plotlys_figures_have_their_numbers(extras, trace, elements, copied):
+    """plotly writes arrays as bytes in base64, which a copy, or a figure of a JSON text, keeps."""
+    code = f"import copy, numpy as np, plotly.graph_objects as go, plotly.io as pio\nfigure = go.Figure({trace})\n{copied}"
+    assert main_chart(extras, code)["elements"] == elements
+    assert extras.run("'bdata' in str(copy.deepcopy(figure).data[0])").main["text"] == "True"
+
+
+COUNTED_LABELS = """
+import collections, types
+from hutch_runner import plotly_charts
+
+class Label(str):
+    asked = 0
+    def __eq__(self, other):
+        Label.asked += 1
+        return str.__eq__(self, other)
+    __hash__ = str.__hash__
+
+plotly_charts._values = lambda values: list(values or ())
+every = [Label(i % 25_000) for i in range(50_000)]
+slices = plotly_charts._pie(types.SimpleNamespace(labels=every, values=None))
+(len(slices), slices[7], Label.asked < 1_000_000)
+"""
+
+
+def test_a_pie_compares_each_of_its_labels_a_few_times(start):
+    """Each of 50,000 against all others would be more than a thousand million times."""
+    runner = start("python")
+    assert runner.run(COUNTED_LABELS).main["text"] == "(25000, {'label': '7', 'fraction': 4e-05}, True)"
+
+
+def test_a_pie_without_values_counts_its_labels(extras):
+    chart = main_chart(extras, "import plotly.graph_objects as go; go.Figure(go.Pie(labels=['b', 'a', 'b', 'b']))")
+    assert chart["elements"] == [{"label": "b", "fraction": 0.75}, {"label": "a", "fraction": 0.25}]
 
 
 def test_plotly_figures_are_results(extras):

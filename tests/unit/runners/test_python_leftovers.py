@@ -182,13 +182,62 @@ def test_a_process_has_the_sessions_values_and_not_those_of_before(start, cells,
     (["large = b''", "large = bytes(5_000_000)"], "large"),
     (["import threading\nkept = 1", "if True:\n    with threading.Lock(): kept = threading.Lock()"], "kept"),
     (["import threading\nkept = 1", "for kept in [threading.Lock()]: pass\nlocks = {}"], "kept"),
-    (["import threading\nbase = 1\nkept = base", "base = [threading.Lock()]", "kept = base[0]"], "kept")])
+    (["import threading\nbase = 1\nkept = base", "base = [threading.Lock()]", "kept = base[0]"], "kept"),
+    (["import threading\ndata = []\ndef load(): data.extend([1, threading.Lock()])", "load()"], "data"),
+    (["import threading\ndata = []\ndef load(): data.extend([1, threading.Lock()])\nload()"], "data"),
+    (["data = {}\ndef load():\n    for key in range(9): data[key] = lambda: key", "load()"], "data"),
+    (["import threading\nfirst = second = {}\ndef load(table): table['lock'] = threading.Lock()", "load(first)"], "second"),
+    (["data = []\ndef load(): data.append(b'1' * 5_000_000)\nload()"], "data"),
+    (["handler = None\ndef one(): pass\ndef choose():\n    global handler\n    handler = one", "choose()"], "handler"),
+    (["import threading\nkept = 1\ndef choose():\n    global kept\n    kept = threading.Lock()\nchoose()"], "kept")])
 def test_what_a_process_cannot_be_given_is_missed_rather_than_old(python, cells, name, method):
     for cell in [*cells, f"def made(x): return bool({name})"]:
         assert python.run(cell).ok
     ending = python.run(POOL.format(method=method, what="made"))
     assert not ending.ok and ending.error["message"] == f"name '{name}' is not defined"
     assert f"({name} is here, but not in the pool's processes" in ending.stderr
+
+
+@ANEW
+@pytest.mark.parametrize("forget", ["del kept", "def forget():\n    global kept\n    del kept\nforget()", "globals().pop('kept')"])
+def test_what_the_session_has_deleted_is_not_there(python, forget, method):
+    assert python.run("kept = 1; other = 2\ndef made(x): return other, 'kept' in globals()").ok
+    assert python.run(forget).ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == "[(2, False), (2, False)]\n", ending.stderr
+
+
+@ANEW
+def test_what_comes_later_in_the_cell_of_the_pool_is_there(python, method):
+    ending = python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\nlimits = {{'a': lambda: 4}}\n"
+                        "def made(x): return x + limits['a']()\nprint(pool.map(made, [1])); pool.terminate()")
+    assert ending.stdout == "[5]\n", ending.stderr
+
+
+@ANEW
+@pytest.mark.parametrize("cell, name", [
+    ("data = []\ndef load(): data.append(7)\nload()", "data"), ("count = 0\ndef load():\n    global count\n    count += 1\nload()", "count")])
+def test_what_functions_change_after_the_start_of_the_pool_is_missed_rather_than_old(python, cell, name, method):
+    python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\npool.map(abs, [-1])")
+    assert python.run(f"limits = {{'a': 4, 'b': [5]}}; names = ['x']\ndef made(x):\n    names = []\n    names.append(limits.get('a'))\n    return names").ok
+    assert python.run("pool.map(made, [1])").text == "[[4]]"
+    assert python.run(cell).ok
+    ending = python.run(f"def told(x): return {name}\npool.map(told, [1])")
+    assert not ending.ok and ending.error["message"] == f"name '{name}' is not defined"
+
+
+@ANEW
+@pytest.mark.parametrize("cell, why", [
+    ("import threading\ndata = []\ndef load(): data.append(threading.Lock())\nload()", "it has a _thread.lock"),
+    ("import threading\ndata = None\ndef load():\n    global data\n    data = threading.Lock()\nload()", "it is a _thread.lock"),
+    ("data = []\ndef load(): data.append(b'1' * 5_000_000)\nload()", "it is too large: a value may have 1 MiB, and all have 2")])
+def test_why_a_process_has_no_value_is_told(python, cell, why, method):
+    assert python.run(cell + "\ndef made(x=0): return len(data)").ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert f"values that are plain and small, and {why}: give it" in ending.stderr
+    alone = python.run(f"p = m.get_context('{method}').Process(target=made); p.start(); p.join(); p.exitcode")
+    assert alone.text == "1" and "NameError: name 'data' is not defined in this process" in alone.stderr, alone.stderr
+    assert alone.stderr.endswith(f"started anew: {why}\n")
 
 
 @ANEW

@@ -152,6 +152,7 @@ def test_what_names_the_rows_is_in_the_csv(tables, part, head):
     assert tables.run(part).parts[-1]["csv"].decode().splitlines()[0] == head
 
 
+@pytest.mark.slow
 @needs_pandas
 @pytest.mark.parametrize("table, converted, shown", [("broad", 17, 8), ("broad[['seen', 0]]", 1000, 1000)])
 def test_no_more_of_a_wide_table_is_made_json_than_there_is_room_for(tables, table, converted, shown):
@@ -234,6 +235,7 @@ def test_cells_of_html_tables_have_their_places_and_their_spaces(python, table, 
     assert html_lines(python, f"<table>{table}</table>") == lines
 
 
+@pytest.mark.slow
 def test_spans_and_pieces_of_an_html_table_have_a_bound(python):
     spans = "<tr>" + "<td colspan=99999999999 rowspan=99999999999>a" * 2000 + "<tr><td>b" * 50_000
     for cells in (spans, "<tr><td>" + "<b>x</b> " * 200_000, "<tr><td>" + "<br>" * 200_000):

@@ -96,6 +96,24 @@ TEST(RunView, WhatATerminalWouldPadIsBounded) {
   EXPECT_TRUE(value.contains("truncated"));
 }
 
+TEST(RunView, WhatATerminalWouldPadOfMuchLeavesRoomForOutputs) {
+  sandbox::Run run = finished_run();
+  run.outputs = std::vector<json>({{{"formats", {"text"}}, {"text", "the result"}}});
+  std::string padded = "HEAD";
+  for (int i = 0; padded.size() < 300'000; ++i)
+    padded += "\x1b[150G" + std::to_string(i % 10) + "\n";
+  const json value = view_of(run, padded + "TAIL", {}, padded + "END");
+  const auto out = value["stdout"].get<std::string>();
+  const auto err = value["stderr"].get<std::string>();
+  EXPECT_TRUE(out.starts_with("HEAD") && out.ends_with("TAIL")) << out;
+  EXPECT_TRUE(err.starts_with("HEAD") && err.ends_with("END")) << err;
+  EXPECT_LE(out.size() + err.size(), 2 * kInlineOutputCharacters);
+  ASSERT_EQ(value["outputs"].size(), 1U);
+  EXPECT_EQ(value["outputs"][0]["text"], "the result");
+  EXPECT_EQ(value["truncated"]["stdout"]["total_bytes"], padded.size() + 4);
+  EXPECT_FALSE(value["truncated"].contains("outputs"));
+}
+
 TEST(RunView, ColoursGoAndPiecesJoin) {
   sandbox::Run run = finished_run();
   const std::string written = "\x1b[31mred\x1b[0m\n";
