@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+import types
 import zipfile
 
 import pytest
@@ -89,6 +91,7 @@ def test_sql_of_javascript_is_the_same_database(interpreter):
     assert said(interpreter, code, "javascript", session_id=session) == '[{"a":1,"d":3.5,"w":"2024-01-02 03:04:05"}]'
 
 
+@pytest.mark.slow
 def test_what_libraries_have_mapped_leaves_room(interpreter):
     session = interpreter.call("create_session", limits={"memory_mb": 2048})["session_id"]
     said(interpreter, "import numpy as np, pandas as pd, pyarrow as pa, polars as pl, duckdb, cv2, sklearn.ensemble, altair, vl_convert\n"
@@ -99,6 +102,64 @@ def test_what_libraries_have_mapped_leaves_room(interpreter):
     run = interpreter.run("more = bytearray(2000 << 20)", session_id=session)
     assert run["error"]["name"] == "MemoryError"
     assert said(interpreter, "print(len(room) >> 20)", session_id=session) == "1200"
+
+
+def test_psutil_and_free_tell_what_is_used(interpreter):
+    """The total is the session's limit, and what an interpreter has taken is used in the eyes of others."""
+    session = interpreter.call("create_session", limits={"memory_mb": 900})["session_id"]
+    look = ("import psutil\ndef seen():\n    memory = psutil.virtual_memory()\n    return memory.total >> 20, memory.used >> 20, memory.available >> 20\n")
+    total, used, available = map(int, said(interpreter, f"{look}print(*seen())", session_id=session).split())
+    assert total == 900 and 0 <= used < 300 and 600 < available <= 900
+    grown = said(interpreter, "import time\nkept = bytearray(b'x') * (200 << 20)\ndeadline = time.monotonic() + 60\n"
+                              f"while seen()[2] > {available} - 190 and time.monotonic() < deadline: time.sleep(0.05)\nprint(*seen())", session_id=session)
+    total, used_then, available_then = map(int, grown.split())
+    assert total == 900 and used_then >= used + 190 and available_then <= available - 190, grown
+    code = f"python3 - <<'END'\n{look}print(*seen())\nEND\nfree -m | awk '/^Mem/ {{print $2, $3, $7}}'"
+    for line in said(interpreter, code, "bash", session_id=session).splitlines():
+        total, used_there, available_there = map(int, line.split())
+        assert total == 900 and used_there >= used + 180 and available_there <= available - 180, line
+
+
+def test_it_takes_less_than_two_gigabytes():
+    """Of a disk, with its browser, and by the length of its files: the documents say 1.8 GB."""
+    needs(environments.python().exists(), environments.MISSING)
+    place = (environments.directory() / NAME).resolve()
+    entries = {(entry.st_dev, entry.st_ino): entry for folder, folders, files in os.walk(place)
+               for entry in (os.lstat(os.path.join(folder, name)) for name in folders + files)}
+    on_disk = sum(entry.st_blocks * 512 for entry in entries.values())
+    told = json.loads((place / "environment.json").read_text())["bytes"]
+    assert 1e9 < told < 2e9 and 1e9 < on_disk < 2e9, f"{told / 1e9:.2f} GB told, {on_disk / 1e9:.2f} GB on the disk"
+    assert platform.machine() != "x86_64" or (place / "bin/chromium").exists(), "the browser is part of that"
+
+
+FONTS_OF_ALL = """
+import ctypes, ctypes.util, os
+from hutch_runner import browser
+if ctypes.util.find_library("fontconfig"):
+    assert ctypes.CDLL("libfontconfig.so.1").FcInit()
+if browser.is_there():
+    assert browser.Page(tuple).evaluate("1", 60) == 1
+print(os.path.exists("/home/user/.cache/fontconfig"))
+"""
+
+
+def test_a_session_looks_through_no_fonts(interpreter):
+    """What fontconfig, the host's and the browser's, and matplotlib keep of fonts has come with the environment: none writes its own."""
+    session = interpreter.call("create_session")["session_id"]
+    assert said(interpreter, FONTS_OF_ALL, session_id=session) == "False"
+    told = said(interpreter, "FC_DEBUG=144 fc-list 2>&1 || true", "bash", session_id=session)
+    assert "fc-list" in told or "/environment/share/fonts/" in told and "Scanning" not in told and "FcDirCacheWriteDir" not in told, told
+    code = "python3 -c 'import matplotlib' && cd ~/.cache/matplotlib && cmp fontlist-* /environment/share/matplotlib/fontlist-* && echo the same"
+    assert said(interpreter, code, "bash", session_id=session) == "the same"
+
+
+def test_fonts_of_the_user_are_found_all_the_same(interpreter):
+    """A list and caches of before they came would not have them."""
+    session = interpreter.call("create_session")["session_id"]
+    code = ("mkdir ~/.fonts && python3 -c 'from fontTools.ttLib import TTFont as F; f = F(\"/environment/share/fonts/NotoSansThai_400Regular.ttf\")\n"
+            "for one in f[\"name\"].names: one.string = \"Ours\"\nf.save(\"/home/user/.fonts/ours.ttf\")'\n"
+            "python3 -c 'from matplotlib import font_manager as m; print(m.findfont(\"Ours\"))'; fc-list : family | grep -x Ours || command -v fc-list")
+    assert said(interpreter, code, "bash", session_id=session).split() in (["/home/user/.fonts/ours.ttf", "Ours"], ["/home/user/.fonts/ours.ttf"])
 
 
 def test_a_missing_package_names_the_way(interpreter):
@@ -288,9 +349,47 @@ def test_a_browser_and_fonts_come_as_packages_of_node(workshop, state):
         browser, libraries, options, *fonts, variables = said(client, code, "bash", session_id=session).splitlines()
         assert (browser, libraries) == ("Tiny", "/environment/browser/lib") and options.endswith(" --mine")
         assert sorted(fonts) == ["NotoSansXX_400Regular.ttf", "fonts.conf", "licences"]
+        assert said(client, FONTS_OF_ALL.partition("if browser")[0] + "print(os.path.exists('/home/user/.cache'))", session_id=session) == "False"
         assert variables == " ".join(["/environment/share/fonts/fonts.conf"] + ["/environment/bin/chromium"] * 4)
         other = client.call("create_session", template="host")["session_id"]
         assert said(client, "echo $FONTCONFIG_FILE$CHROME_BIN", "bash", session_id=other) == ""
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """The modules that build environments."""
+    monkeypatch.syspath_prepend(pathlib.Path(__file__).resolve().parents[2] / "tools/environments")
+    return importlib.import_module
+
+
+def test_a_build_without_a_box_has_no_caches_of_fonts(scripts, tmp_path):
+    """As in the build of a container's image, where there may be no namespaces: it says so, and goes on."""
+    (tmp_path / "environment/share/fonts").mkdir(parents=True)
+    (tmp_path / "hutch").write_text("#!/bin/sh\necho no namespaces here >&2; exit 1\n")
+    (tmp_path / "hutch").chmod(0o755)
+    words = []
+    steps = types.SimpleNamespace(say=words.append)
+    assert scripts("build").make_font_caches(str(tmp_path / "environment"), steps, str(tmp_path / "hutch")) is False
+    assert words == ["Making the caches of fonts", "There are no caches of fonts, each session makes its own: no namespaces here"]
+    assert not (tmp_path / "environment/share/fontconfig").exists()
+
+
+def test_of_what_the_box_gives_back_only_caches_are_taken(scripts, tmp_path):
+    cache = "fontconfig/" + "0af" * 10 + "12-le64.cache-8"
+    archive, share = tmp_path / "fonts.tar", tmp_path / "share"
+    archive.write_bytes(tarred({cache: b"cache", "../out.json": b"", "fontconfig/../../out.json": b"", "/matplotlib/fontlist-v1.json": b"",
+                                "fonts/fonts.conf": b"", "matplotlib/fontlist-v3.11.0.json": b"{}", "matplotlib/other.json": b""}))
+    with tarfile.open(archive, "a") as more:
+        link = tarfile.TarInfo("matplotlib/fontlist-v1.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        more.addfile(link)
+    caches = scripts("font_caches")
+    caches._take(str(archive), str(share))
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir())
+    assert found == ["fonts.tar", f"share/{cache}", "share/matplotlib/fontlist-v3.11.0.json"]
+    archive.write_bytes(tarred({cache: b"x" * (caches.BYTES_MAX + 1)}))
+    with pytest.raises(caches.Unavailable, match="larger than any"):
+        caches._take(str(archive), str(share))
 
 
 @pytest.mark.slow

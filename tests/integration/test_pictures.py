@@ -98,6 +98,7 @@ def test_the_browser_is_kept_and_is_nobodys_child(client):
     assert "matplotlib" not in outputs[0]["text"] and drawn[0].size == (700, 500)
 
 
+@pytest.mark.slow
 def test_copies_of_the_interpreter_have_a_browser_of_their_own(client):
     """Which only a browser can draw: no other program does it instead."""
     code = ("import os\nsolid, ended = px.scatter_3d(x=[1], y=[2], z=[3]), []\nfor _ in range(2):\n    if (pid := os.fork()) == 0:\n"
@@ -107,6 +108,7 @@ def test_copies_of_the_interpreter_have_a_browser_of_their_own(client):
     assert client.value(code) == "([0, 0], b'\\x89PNG')"
 
 
+@pytest.mark.slow
 def test_failed_starts_leave_nothing_and_are_not_tried_for_each_figure(client):
     client.call("write_file", path="no-browser", content="#!/bin/sh\nexit 1\n")
     code = ("import hutch_runner.browser as browser, hutch_runner.plotly_pictures as drawing, os\nos.chmod('no-browser', 0o755)\n"
@@ -121,7 +123,8 @@ def test_failed_starts_leave_nothing_and_are_not_tried_for_each_figure(client):
 
 
 def test_variables_of_a_run_are_none_of_the_browsers(client):
-    client.run("drawing._page._end(); bar.to_image()", env={"MY_KEY": "secret"})
+    run = client.run("import hutch_runner.plotly_pictures as drawing; drawing._page._end(); bar.to_image()", env={"MY_KEY": "secret"})
+    assert run["status"] == "completed", run
     assert client.run(BROWSERS + "print(b'secret' in open(f'/proc/{browsers()[0]}/environ', 'rb').read())")["stdout"].endswith("\nFalse\n")
 
 
@@ -225,6 +228,7 @@ def test_a_picture_is_shown_while_bash_is_busy(client):
     assert client.reply(waiting)["result"]["structuredContent"]["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_a_photo_as_a_value_is_drawn_as_large_as_can_be_read(client):
     client.run("import numpy as np\nfrom PIL import Image, ImageDraw\nfrom IPython.display import Image as Shown\n"
                "photo = Image.fromarray(np.kron(np.random.default_rng(1).integers(0, 256, (300, 400, 3), dtype=np.uint8), np.ones((10, 10, 1), np.uint8)))\n"
@@ -276,6 +280,7 @@ def test_pictures_of_all_kinds_are_upright_and_seen(client):
     assert "made no picture of it" in str(refused.value) and len(str(refused.value)) < 500
 
 
+@pytest.mark.slow
 def test_more_pictures_at_once_than_a_session_has_places_in_the_background(client):
     client.run("from PIL import Image\nImage.effect_noise((1200, 1200), 99).save('many.png')")
     asked = [client.start_tool("read_file", path="many.png") for _ in range(8)]

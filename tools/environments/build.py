@@ -1,4 +1,5 @@
-"""Builds an environment: wheels from PyPI by uv, packages of node by npm and of Debian by apt; no code of them is run.
+"""Builds an environment: wheels from PyPI by uv, packages of node by npm and of Debian by apt; no code of them is run, but
+in a box, which makes the caches of fonts.
 
 Resolved first, where the list is not locked already; the id is a hash of all that decides what comes
 out. Everything happens in a directory of its own, which becomes the environment by one rename.
@@ -18,12 +19,14 @@ import sys
 import time
 
 import debian
+import font_caches
 import node_parts
 
 INSIDE = "/environment"  # where sandboxes have it
-FORMAT = 6  # of what is made from the same lists: another one, another id
+FORMAT = 7  # of what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
+HUTCH = os.path.normpath(os.path.join(HERE, "../../../bin/hutch"))  # this is its share/hutch/environments
 # For building against them, and for completing what is typed; as much again are tests of the packages.
 NOT_KEPT = ("pyarrow/include", "pyarrow/src", "jedi/third_party", "plotly/labextension")
 SUFFIXES_NOT_KEPT = (".pyx", ".pxd", ".pxi", ".map")  # for compilers, editors and debuggers
@@ -65,7 +68,10 @@ def build(place, name, recipe):
                 steps.say(f"Downloading and unpacking {len(debs)} packages of Debian")
                 of_debian(debian.install, debs, made, staging)
             steps.say("Finishing")
-            finish(made, name, identity, uv.version, debs)
+            finish(made)
+            write_manifest(made, name, identity, uv.version, len(debs))
+            if make_font_caches(made, steps):
+                write_manifest(made, name, identity, uv.version, len(debs))  # now with their bytes
             place.publish(made, name, identity)
         else:
             place.publish(None, name, identity)
@@ -199,7 +205,7 @@ class Uv:
 def identity_of(lock, npm, debs):
     what = {"format": FORMAT, "machine": platform.machine(), "requirements": lock,
             "python": subprocess.check_output([PYTHON, "-c", "import sys; print(sys.version_info[:2])"], text=True)}
-    for name in (USER_SITE, PLAYWRIGHT_BROWSER, NPM, node_parts.BROWSER_PROGRAM, node_parts.FONTS_SETTINGS):
+    for name in (USER_SITE, PLAYWRIGHT_BROWSER, NPM, node_parts.BROWSER_PROGRAM, node_parts.FONTS_SETTINGS, font_caches.INSIDE):
         with open(os.path.join(HERE, name)) as file:
             what[name] = file.read()
     if debs:
@@ -254,7 +260,22 @@ def run_npm(uv, staging, what, *arguments):
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def finish(made, name, identity, uv_version, debs):
+def make_font_caches(made, steps, hutch=HUTCH):
+    """Whether there are any; sessions make what is not there."""
+    if not os.path.isdir(f"{made}/share/fonts"):
+        return False
+    steps.say("Making the caches of fonts")
+    try:
+        missing = font_caches.make(made, hutch)
+    except font_caches.Unavailable as failure:
+        steps.say(f"There are no caches of fonts, each session makes its own: {failure}")
+        return False
+    if missing:
+        steps.say(f"Each session makes caches of fonts itself, {missing}")
+    return True
+
+
+def finish(made):
     packages = _site_packages(made)
     if packages:
         _prune(packages)
@@ -272,14 +293,18 @@ def finish(made, name, identity, uv_version, debs):
     for left in (f"{made}/.lock", f"{made}/.gitignore"):
         if os.path.exists(left):
             os.unlink(left)  # of uv
+    os.chmod(made, 0o755)
+
+
+def write_manifest(made, name, identity, uv_version, debs):
+    packages = _site_packages(made)
     manifest = {"id": identity, "format": FORMAT, "name": name, "python": _version(made),
-                "packages": _count(packages, made) + len(debs), "bytes": _bytes(made), "uv": uv_version,
+                "packages": _count(packages, made) + debs, "bytes": _bytes(made), "uv": uv_version,
                 "built_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
     with open(os.path.join(made, "environment.json"), "w") as file:
         json.dump(manifest, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
-    os.chmod(made, 0o755)
 
 
 def _site_packages(made):

@@ -1,5 +1,5 @@
 """Packages that the user of a sandbox installs are found, and before those of that name that the environment has;
-matplotlib finds the environment's fonts, and playwright its browser."""
+matplotlib finds the environment's fonts and their list, and playwright its browser."""
 
 import os
 import site
@@ -99,6 +99,23 @@ def _add_fonts(font_manager):
     font_manager._log.addFilter(lambda record: not (record.getMessage() in told or told.add(record.getMessage())))
 
 
+def _give_font_list(matplotlib):
+    """Copies the list that was made with the environment, unless the host's fonts, or the user's, are others than those of then."""
+    import json
+
+    made = os.path.join(sys.prefix, "share/matplotlib")
+    with open(os.path.join(made, "directories.json")) as file:
+        known = json.load(file)
+    if any((os.stat(path).st_mtime if os.path.isdir(path) else None) != changed_at for path, changed_at in known.items()):
+        return
+    for name in os.listdir(made):
+        target = os.path.join(matplotlib.get_cachedir(), name)
+        if name.startswith("fontlist-") and not os.path.exists(target):
+            with open(os.path.join(made, name), "rb") as file, open(f"{target}.{os.getpid()}", "wb") as copy:
+                copy.write(file.read())
+            os.replace(copy.name, target)  # another process may look for it at the same time
+
+
 def _give_browser(playwright):
     import hutch_playwright
 
@@ -109,6 +126,6 @@ def _give_browser(playwright):
 # replace and remove what the user has.
 _TO_PIP = {"pip._internal.utils.virtualenv": _deny, "pip._internal.utils.misc": _allow,
            "pip._internal.req.req_uninstall": _keep_environment}
-_TO_LIBRARIES = {"matplotlib.font_manager": _add_fonts, "playwright": _give_browser}
+_TO_LIBRARIES = {"matplotlib": _give_font_list, "matplotlib.font_manager": _add_fonts, "playwright": _give_browser}
 
 site.execsitecustomize = _use_user_site
