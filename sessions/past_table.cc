@@ -64,13 +64,15 @@ base::Status PastTable::set_buried(const std::string& id) {
   return transaction.commit();
 }
 
-base::Result<std::vector<OldRun>> PastTable::old_runs(const OldRun& after, std::int64_t limit) {
+base::Result<std::vector<OldRun>> PastTable::old_runs(const OldRun& after, std::int64_t limit,
+                                                      std::int64_t ended_before) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare(
       "SELECT runs.id, session_id, finished_at, queued_at, was_read, sessions.status = 'destroyed' "
       "FROM runs JOIN sessions ON sessions.id = session_id WHERE finished_at IS NOT NULL "
-      "AND (finished_at, runs.id) > (?, ?) ORDER BY finished_at, runs.id LIMIT ?"));
-  select.bind(after.finished_at).bind(after.id).bind(limit);
+      "AND (finished_at, runs.id) > (?, ?) AND finished_at < ? "
+      "ORDER BY finished_at, runs.id LIMIT ?"));
+  select.bind(after.finished_at).bind(after.id).bind(ended_before).bind(limit);
   std::vector<OldRun> runs;
   std::map<std::string, std::optional<Place>> kept;
   while (TRY(select.step())) {

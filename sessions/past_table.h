@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class PastTable {
  public:
   // The newest runs of a session that exists stay, however old they are.
   static constexpr std::int64_t kNewestRunsKept = 1000;
+  static constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max();
 
   PastTable(StoreFile& file, RunTable& runs, FileTable& files)
       : file_(file), runs_(runs), files_(files) {}
@@ -35,8 +37,9 @@ class PastTable {
   // own row without its variables, when and how its runs ended, what it has shared, and the audit.
   // May be repeated, and has to be where it failed.
   base::Status set_buried(const std::string& id);
-  // Returns the oldest behind `after`, by their end.
-  base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit);
+  // Returns the oldest behind `after`, by their end, of those that ended before `ended_before`.
+  base::Result<std::vector<OldRun>> old_runs(const OldRun& after, std::int64_t limit,
+                                             std::int64_t ended_before = kAnyTime);
   base::Status delete_runs(const std::vector<std::string>& ids);
   // Returns about how many bytes all runs take.
   base::Result<std::int64_t> bytes_of_runs();

@@ -42,14 +42,14 @@ void RecordPruner::prune(const std::stop_token& stop, const Moment& now) {
 // False: there are no others for now.
 bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
   const auto bytes = ground_.store.past.bytes_of_runs();
-  const auto runs = ground_.store.past.old_runs(pruned_up_to_, kRunsInAStep);
-  if (!bytes.ok() || !runs.ok()) return false;
+  if (!bytes.ok()) return false;
   const bool too_many = bytes.value() > ground_.config.retention.runs_mb * kMegabyte;
+  // Whether a run is kept costs a look at its session's newest: only those are looked at that go.
+  const auto runs = ground_.store.past.old_runs(pruned_up_to_, kRunsInAStep,
+                                                too_many ? PastTable::kAnyTime : ended_before);
+  if (!runs.ok()) return false;
   std::map<std::string, std::vector<std::string>> by_session;
-  bool goes_on = !runs.value().empty();
   for (const OldRun& run : runs.value()) {
-    goes_on = too_many || run.finished_at < ended_before;
-    if (!goes_on) break;
     pruned_up_to_ = run;
     if (run.may_go) by_session[run.session_id].push_back(run.id);
   }
@@ -64,8 +64,8 @@ bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
                                ids.front() + " to " + ids.back(),
                            "", session_id});
   }
-  if (!goes_on) pruned_up_to_ = {};
-  return goes_on;
+  if (runs.value().empty()) pruned_up_to_ = {};
+  return !runs.value().empty();
 }
 
 void RecordPruner::remove_run_files(const std::string& session_id,

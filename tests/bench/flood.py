@@ -2,8 +2,9 @@
 
     flood.py HOST PORT TOKEN KIND RATE SESSION...
 
-Open loop: so many requests a second, whatever becomes of those before, at most OUTSTANDING of them unanswered. At the
-end of its input it prints what it got, and the seconds of processor that it took itself.
+Open loop: so many requests a second, whatever becomes of those before, at most OUTSTANDING of them unanswered. A first line
+says when it floods: something was refused, or it has gone on for FLOODS_AFTER_SECONDS. At the end of its input it prints
+what it got, how many were unanswered then, and the seconds of processor that it took itself.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ import threading
 import time
 
 OUTSTANDING = 1500
+FLOODS_AFTER_SECONDS = 5
+REFUSALS = ("429", "503", "507")  # for want of room, not of rights
 UPLOAD = b"x" * (4 << 20)
 REVISION = "2026-07-28"
 
@@ -49,6 +52,11 @@ def kind_of_answer(status, body):
     return f"{status}, refused" if refused else str(status)
 
 
+def refused(got):
+    """How many of the answers were refusals."""
+    return sum(count for answer, count in got.items() if "refused" in answer or answer in REFUSALS)
+
+
 async def ask(host, port, token, request, got):
     method, path, fields, body = request
     try:
@@ -65,7 +73,8 @@ async def ask(host, port, token, request, got):
 
 
 async def flood(host, port, token, kinds, rate, sessions, stop):
-    got, waiting, count, begun = collections.Counter(), set(), 0, time.monotonic()
+    """What it got, and how many requests were unanswered at the end."""
+    got, waiting, count, begun, floods = collections.Counter(), set(), 0, time.monotonic(), False
     while not stop.is_set():
         due = int((time.monotonic() - begun) * rate)
         while count < due:
@@ -77,11 +86,15 @@ async def flood(host, port, token, kinds, rate, sessions, stop):
             task = asyncio.create_task(ask(host, port, token, request, got))
             waiting.add(task)
             task.add_done_callback(waiting.discard)
+        if not floods and (refused(got) or time.monotonic() - begun > FLOODS_AFTER_SECONDS):
+            floods = True
+            print("it floods", flush=True)
         await asyncio.sleep(0.01)
+    unanswered = len(waiting)
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    return got
+    return got, unanswered
 
 
 def main():
@@ -89,9 +102,9 @@ def main():
     host, port, token, kinds, rate, *sessions = sys.argv[1:]
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
-    got = asyncio.run(flood(host, int(port), token, kinds.split(","), float(rate), sessions, stop))
+    got, unanswered = asyncio.run(flood(host, int(port), token, kinds.split(","), float(rate), sessions, stop))
     times = os.times()
-    print(json.dumps({"answers": got, "processor_seconds": times.user + times.system}))
+    print(json.dumps({"answers": got, "unanswered": unanswered, "processor_seconds": times.user + times.system}))
 
 
 if __name__ == "__main__":

@@ -1,67 +1,117 @@
-"""What sessions that are greedy for the kernel's memory, all at once, do to another one: its warm calls and its start.
+"""What sessions that are greedy for the kernel's memory, all at once, do to another principal: its warm calls and its start.
 
-    tests/bench/kernel_memory.py [--calls N] [--pause-ms N]
+    tests/bench/kernel_memory.py [--calls N] [--pause-ms N] [--greedy N] [--processes N]
 
-Six default sessions, and one with the most processes, run the programs of tests/security/greedy again and again: filters,
-page tables, netlink, UDP, TCP, shared memory, threads, descriptors. Calls alone and those beside them alternate in blocks.
+Six default sessions of one principal, and one with the most processes, run the programs of tests/security/greedy again and
+again: filters, page tables, netlink, UDP, TCP, shared memory, threads, descriptors. Another principal's calls alone and
+those beside them alternate in blocks, over HTTP.
+
+The aims: that principal's new session starts and answers, each of its calls is answered, and where a cgroup shares out the
+processors the 99th percentile beside the greedy sessions is at most four times that of alone. The status is 1 when one is
+missed.
 """
 
 import argparse
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+sys.path.insert(0, str(HERE))
 
-from hutch_client import Client  # noqa: E402
-from neighbours import BLOCKS, measure, percentile  # noqa: E402
+from aims import Aims  # noqa: E402
+from http_server import Server, token  # noqa: E402
+from principals import BLOCKS, END_TIMES, Caller, measure, percentile  # noqa: E402
 
-GREEDY = pathlib.Path(__file__).resolve().parents[1] / "security/greedy"
+GREEDY = HERE.parent / "security/greedy"
 NAMES = ["kernel_filters.py", "memory_page_tables.py", "memory_netlink.py", "memory_udp.py", "memory_tcp_of_host.py",
          "memory_memfd.py", "thread_bomb.py", "descriptors.py"]
-DEFAULT_SESSIONS, MOST_PROCESSES = 6, 2100
 FOR_EVER = "while :; do for i in %s; do timeout 5 python3 $i >/dev/null 2>&1; done; done"
+
+
+def told(answer):
+    assert not answer.get("isError"), answer
+    return answer["structuredContent"]
+
+
+class Greedy:
+    """The sessions of one principal that take what they get."""
+
+    def __init__(self, caller, options):
+        self.caller, self.runs = caller, []
+        wanted = [{}] * options.greedy + [{"limits": {"processes": options.processes}}]
+        self.sessions = [told(caller("create_session", **one))["session_id"] for one in wanted]
+        for session in self.sessions:
+            for name in NAMES:
+                told(caller("write_file", path=name, content=(GREEDY / name).read_text(), session_id=session))
+
+    def begin(self):
+        self.runs = [told(self.caller("run_code", code=FOR_EVER % " ".join(NAMES[at % len(NAMES):] + NAMES[:at % len(NAMES)]),
+                                      language="bash", session_id=session, background=True, timeout_seconds=600))["run_id"]
+                     for at, session in enumerate(self.sessions)]
+
+    def end(self):
+        """How many had ended before."""
+        ended = 0
+        for run in self.runs:
+            ended += told(self.caller("get_run", run_id=run, wait_seconds=0))["status"] != "running"
+            self.caller("cancel_run", run_id=run)
+            while told(self.caller("get_run", run_id=run, wait_seconds=10))["status"] == "running":
+                pass
+        return ended
+
+
+def start_another(caller, into, failures):
+    began = time.monotonic()
+    made = caller("create_session")
+    session = made.get("structuredContent", {}).get("session_id")
+    answer = caller("run_code", code="6 * 7", session_id=session) if session else made
+    if answer.get("isError") or answer["structuredContent"]["status"] != "completed":
+        failures.append(answer)
+    into.append((time.monotonic() - began) * 1000)
+    if session:
+        caller("delete_session", session_id=session)
+
+
+def report(alone, beside, starts, ended, runs):
+    for name, times in (("alone", alone), ("beside", beside)):
+        print(f"{name:8} p50 {percentile(times, .5):8.2f} ms   p99 {percentile(times, .99):8.2f} ms")
+    print(f"ratio        {percentile(beside, .5) / percentile(alone, .5):8.2f}          {percentile(beside, .99) / percentile(alone, .99):8.2f}")
+    print("a session's start and first run, ms:", *(" ".join(f"{one:.0f}" for one in times) for times in starts), sep="  ")
+    print(f"{ended} of {runs} greedy runs had ended by a limit of theirs")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=400, help="on each side")
     parser.add_argument("--pause-ms", type=float, default=10)
+    parser.add_argument("--greedy", type=int, default=6, help="default sessions")
+    parser.add_argument("--processes", type=int, default=2100, help="of the one session that has many")
     options = parser.parse_args()
-    alone, beside, starts, ended = [], [], ([], []), 0
-    with tempfile.TemporaryDirectory() as state, Client(state) as client:
-        session = client.call("create_session")["session_id"]
-        client.run("x = 1", session_id=session)
-
-        def start_another(into):
-            began = time.monotonic()
-            another = client.call("create_session")["session_id"]
-            assert client.run("6 * 7", session_id=another)["status"] == "completed"
-            into.append((time.monotonic() - began) * 1000)
-            client.call("delete_session", session_id=another)
-
-        wanted = [None] * DEFAULT_SESSIONS + [{"processes": MOST_PROCESSES}]
-        greedy = [client.call("create_session", **({"limits": limits} if limits else {}))["session_id"] for limits in wanted]
-        for one in greedy:
-            for name in NAMES:
-                client.call("write_file", path=name, content=(GREEDY / name).read_text(), session_id=one)
+    alone, beside, starts, ended, failed_calls, failed_starts = [], [], ([], []), 0, [], []
+    state, aims = tempfile.mkdtemp(prefix="hutch-kernel-memory-"), Aims()
+    with Server(state, no_auth=False) as server:
+        quiet = Caller(server, token(state, "--principal", "quiet"))
+        greedy = Greedy(Caller(server, token(state, "--principal", "greedy")), options)
+        made = told(quiet("create_session"))
+        told(quiet("run_code", code="x = 1", session_id=made["session_id"]))
         for _ in range(BLOCKS):
-            measure(client, session, options.calls // BLOCKS, options.pause_ms / 1000, alone)
-            start_another(starts[0])
-            runs = [client.run(FOR_EVER % " ".join(NAMES[at:] + NAMES[:at]), "bash", session_id=one, background=True,
-                               timeout_seconds=600) for at, one in enumerate(greedy)]
-            measure(client, session, options.calls // BLOCKS, options.pause_ms / 1000, beside)
-            start_another(starts[1])
-            for run in runs:
-                ended += client.call("get_run", run_id=run["run_id"], wait_seconds=0)["status"] != "running"
-                client.call("cancel_run", run_id=run["run_id"])
-                client.until_ended(run["run_id"])
-    for name, times in (("alone", alone), ("beside", beside)):
-        print(f"{name:8} p50 {percentile(times, .5):8.2f} ms   p99 {percentile(times, .99):8.2f} ms")
-    print(f"ratio        {percentile(beside, .5) / percentile(alone, .5):8.2f}          {percentile(beside, .99) / percentile(alone, .99):8.2f}")
-    print("a session's start and first run, ms:", *(" ".join(f"{one:.0f}" for one in times) for times in starts), sep="  ")
-    print(f"{ended} of {BLOCKS * len(greedy)} greedy runs had ended by a limit of theirs")
+            for times, begins in ((alone, False), (beside, True)):
+                if begins:
+                    greedy.begin()
+                measure(quiet, made["session_id"], options.calls // BLOCKS, options.pause_ms / 1000, times, failed_calls)
+                start_another(quiet, starts[begins], failed_starts)
+            ended += greedy.end()
+    shutil.rmtree(state, ignore_errors=True)
+    report(alone, beside, starts, ended, BLOCKS * len(greedy.sessions))
+    aims.that(not failed_starts, f"{len(failed_starts)} new sessions did not start, the first with {failed_starts[:1]}")
+    aims.that(not failed_calls, f"{len(failed_calls)} calls failed, the first with {failed_calls[:1]}")
+    if made["isolation"]["cpus"].startswith("cgroup"):
+        aims.at_most("the ratio of the 99th percentiles", percentile(beside, .99) / percentile(alone, .99), END_TIMES)
+    aims.end()
 
 
 if __name__ == "__main__":

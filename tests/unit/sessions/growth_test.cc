@@ -296,6 +296,8 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.runs.of_session(one.id, 5).ok()); }), 1000);
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 10).ok()); }), 30'000)
       << "the newest of a session are counted once";
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 100, 1).ok()); }), 1000)
+      << "where none is old enough, no session is looked at";
 }
 
 TEST_F(GrowthTest, RequestsThatMakeWayCostTheSameHoweverManyThereAre) {
