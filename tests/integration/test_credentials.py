@@ -176,6 +176,7 @@ def test_only_its_own_host_gets_it(world):
     assert [headers.get("Authorization") for headers in world.api.headers] == [[f"Bearer {SECRET}"], None], run
 
 
+@pytest.mark.slow
 def test_a_command_is_asked_each_time_and_a_change_needs_no_new_session(world):
     got, run = asked(world, "vault")
     assert got["Authorization"] == [f"Bearer {SECRET}-1"], run

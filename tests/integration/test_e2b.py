@@ -201,6 +201,7 @@ def test_messages_that_are_none_end_nothing(server, sandbox):
             assert server.request("GET", "/healthz")[0] == 200, (path, body)
 
 
+@pytest.mark.slow
 def test_what_a_client_gives_up_ends(sandbox):
     """A command with its time, a cell with its client: neither keeps the next one waiting."""
     with pytest.raises(TimeoutException):

@@ -54,6 +54,7 @@ def test_a_modern_call_names_the_session_it_goes_on_in(server):
     assert "image" in [block["type"] for block in picture["content"]], picture
 
 
+@pytest.mark.slow
 def test_of_sessions_nobody_asked_for_ten_keep_a_box(server, state):
     client = HttpClient(server, MODERN)
     first, *others = [client.call("run_code", code=f"x = (n for n in [{i}])")["session_id"] for i in range(12)]  # never stored
@@ -66,6 +67,7 @@ def test_of_sessions_nobody_asked_for_ten_keep_a_box(server, state):
     assert client.call("run_code", code="x = 1", session_id=asked_for)["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_of_sessions_nobody_asked_for_none_that_works_gives_way(server):
     client = HttpClient(server, MODERN)
     busy = [client.call("run_code", code="sleep 300", language="bash", background=True) for _ in range(10)]

@@ -35,6 +35,7 @@ def test_code_that_ignores_the_interrupt_loses_its_interpreter_only(client):
     assert client.call("read_file", path="f.txt")["content"] == "kept"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language,code", [
     ("python", "import time\ntry:\n    time.sleep(60)\nexcept BaseException:\n    print('partial')"),
     ("bash", "python3 -c 'import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print(\"partial\")'; true"),
@@ -47,6 +48,7 @@ def test_a_timeout_that_the_code_catches_is_told(client, language, code):
     assert "variables kept" in run["error"]["survived"]
 
 
+@pytest.mark.slow
 def test_bash_keeps_what_a_stopped_run_has_set(client):
     client.run("export SAID=before", "bash")
     run = client.run("cd /tmp; export SAID=during; sleep 60", "bash", timeout_seconds=2)
@@ -83,6 +85,7 @@ def test_cancelled_notification_interrupts_and_sends_nothing(client):
     assert request not in client._replies
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_cancelled_does_not_end_the_session(client, state):
     session = client.run("kept = 5")["session_id"]
     run = client.run("import time; time.sleep(1)", background=True)["run_id"]

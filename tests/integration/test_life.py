@@ -101,6 +101,7 @@ def test_the_output_of_a_run_stays_while_somebody_who_came_back_for_it_reads_on(
             assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
 
 
+@pytest.mark.slow
 def test_another_server_that_comes_in_time_keeps_it_alive(state):
     first = Client(state).__enter__()
     session = first.run("x = 5")["session_id"]
@@ -177,6 +178,7 @@ def test_a_paused_session_outlives_its_server(state):
         assert successor.run("x", session_id=paused)["outputs"][0]["text"] == "7"
 
 
+@pytest.mark.slow
 def test_a_lifetime_goes_on_in_a_pause(client, state):
     session = client.call("create_session", lifetime_seconds=15)["session_id"]
     assert client.call("pause_session", session_id=session)["status"] == "paused"

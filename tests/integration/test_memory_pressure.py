@@ -46,6 +46,7 @@ def test_idle_sessions_are_stored_where_little_is_left(host):
     assert host.run("x is y", session_id=session)["outputs"][0]["text"] == "True"
 
 
+@pytest.mark.slow
 def test_paused_sessions_end_with_what_cannot_be_stored_where_memory_is_scarce(host, state):
     session = host.run("x = 1; import subprocess; child = subprocess.Popen(['sleep', '600'])")["session_id"]
     host.call("pause_session", session_id=session)

@@ -45,6 +45,7 @@ def test_pause_freezes_and_use_thaws(client):
     assert client.call("list_sessions")["sessions"][0]["status"] == "running"
 
 
+@pytest.mark.slow
 def test_a_pause_does_not_use_up_the_time_of_a_run(client):
     session = client.run("1")["session_id"]  # of the run's time, none is for the start of its interpreter
     request = client.start_tool("run_code", code="import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)",

@@ -193,6 +193,7 @@ os.symlink('far/real', 'link')""")
     assert notification(client, "notifications/resources/updated")["uri"] == uri
 
 
+@pytest.mark.slow
 def test_the_end_of_a_shared_file_is_told(client):
     client.run("open('x', 'w').write('shared')")
     client.result("share_file", path="x", expires_in_seconds=8)  # time to list it and to subscribe

@@ -292,6 +292,7 @@ def test_a_result_names_its_own_session(state):
         assert made["session_id"] == listed["other"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language,flood,stop", [
     ("python", "import threading, time\nstop = threading.Event()\ndef flood():\n    time.sleep(1)\n"
                "    while not stop.is_set(): print('x' * 10_000, flush=True)\n"

@@ -203,6 +203,7 @@ display(Picture())
 """
 
 
+@pytest.mark.slow
 def test_run_command_saves_pictures(state, tmp_path):
     def run(code, *arguments):
         return subprocess.run([hutch_binary(), "run", *arguments, "-", "--state-dir", state], cwd=tmp_path,

@@ -70,6 +70,7 @@ def test_without_python_it_says_what_is_lacking(home, tmp_path):
     assert "{" not in done.stderr and "as for Python, SQL above" in done.stdout and "a real box       good" in done.stdout, done
 
 
+@pytest.mark.slow
 def test_an_environment_is_offered_and_built_on_request(home):
     cursor(home)
     nowhere = {"HUTCH_ENVIRONMENTS_DIR": "/proc/nothing"}
@@ -80,6 +81,7 @@ def test_an_environment_is_offered_and_built_on_request(home):
     assert done.stderr.startswith("hutch: this cannot be done in /proc/nothing: No such file or directory") and done.stderr.count("\n") == 1, done
 
 
+@pytest.mark.slow
 def test_where_apparmor_wants_a_profile_it_is_offered(home, tmp_path):
     cursor(home)
     programs = tmp_path / "programs"
@@ -102,6 +104,7 @@ def test_where_apparmor_wants_a_profile_it_is_offered(home, tmp_path):
     assert "until root" in done.stdout and "has run code" in done.stdout, done  # this machine needs none
 
 
+@pytest.mark.slow
 def test_the_interpreters_of_a_hutch_of_one_file_are_compiled(home, tmp_path, monkeypatch):
     needs_copies_to_start()
     cursor(home)
@@ -138,6 +141,7 @@ def test_each_client_by_name(home):
         assert files[row["id"]].read_text() == BEFORE[row["format"]], row
 
 
+@pytest.mark.slow
 def test_what_others_wrote_since_stays(home):
     file = cursor(home, '{"mcpServers": {"a": {}}}')
     assert setup(home, "--yes").returncode == 0
@@ -146,6 +150,7 @@ def test_what_others_wrote_since_stays(home):
     assert file.read_text() == '{"mcpServers": {"a": {}, "b": {}}}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("indent", [2, 4, None])
 def test_a_client_that_writes_its_file_anew(home, indent):
     file = cursor(home, '{"mcpServers": {"a": {}}}')
@@ -156,6 +161,7 @@ def test_a_client_that_writes_its_file_anew(home, indent):
     assert json.loads(file.read_text()) == {"first": 1, "mcpServers": {"a": {}}}
 
 
+@pytest.mark.slow
 def test_other_arguments_take_the_place_of_earlier_ones(home):
     file = cursor(home, "{}")
     (home / "tables").mkdir()
@@ -175,6 +181,7 @@ def test_arguments_that_hutch_refuses_are_not_written(home):
     assert file.read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_where_a_variable_puts_a_clients_files(home):
     (home / "elsewhere").mkdir()
     (home / ".claude").mkdir()
@@ -205,6 +212,7 @@ ADDED_TO_TOML = ["enabled = true\nstartup_timeout_sec = 20\n", '[mcp_servers.hut
                  '[mcp_servers.hutch.tools.run_code]\napproval_mode = "approve"\n\n[projects."/x"]\ntrust_level = "trusted"\n']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("added", ADDED_TO_TOML)
 def test_what_is_added_to_the_entry_goes_with_it_and_stays_with_another_one(home, added):
     file = home / ".codex/config.toml"
@@ -248,6 +256,7 @@ def test_another_entry_is_replaced_on_request_and_comes_back(home, client, place
     assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == before
 
 
+@pytest.mark.slow
 def test_each_addition_has_a_copy_of_what_was_there(home):
     file = cursor(home, "{}")
     assert setup(home, "--yes").returncode == 0
@@ -309,6 +318,7 @@ def test_it_works_without_a_terminal_asked_at_one(home):
     assert "Write this? [y/N]" in done.stdout and file.read_text() == "{}", done
 
 
+@pytest.mark.slow
 def test_the_launcher_that_brought_it_is_written(home):
     """As of uvx or npx, which keep no program in one place: that it cannot be started here is told."""
     file = cursor(home, "{}")

@@ -112,6 +112,7 @@ def test_kill_everybody(stage, boxes):
     assert one.run("print(2)")["stdout"] == "2\n"
 
 
+@pytest.mark.slow
 def test_no_event_of_init_is_waited_for_twice(boxes):
     """Ends of processes and the start of the next one come together, over and over: nobody waits for what is over."""
     one, _ = boxes

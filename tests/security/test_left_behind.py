@@ -73,6 +73,7 @@ def test_files_made_by_something_left_behind_have_an_end(server, session):
     assert server.run("rm -rf /workspace/*; true", "bash", session_id=session)["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_what_a_thread_of_an_earlier_run_writes_has_an_end(server, session):
     """Nothing is on and no process is left: an interpreter that waits looks like this, too."""
     server.run("import os, threading, time\ndef write():\n    time.sleep(2)\n    for i in range(500):\n"

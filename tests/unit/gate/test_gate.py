@@ -215,6 +215,7 @@ def test_the_case_that_a_suite_died_in_is_named(suite):
     assert any(o.state == PASSED and o.name.endswith("test_good") for o in outcomes)
 
 
+@pytest.mark.slow
 def test_a_suite_that_ended_early_is_no_success_when_its_last_case_passes_alone(suite):
     """The cases behind the one that it died in were never run."""
     tried = run(suite(HANG_ONCE="1"))
