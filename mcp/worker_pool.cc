@@ -53,11 +53,13 @@ WorkerPool::~WorkerPool() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     turns_.clear();
-    for (auto& [who, asker] : askers_) asker.queue.clear();
+    for (auto& [who, asker] : askers_) {
+      asker.queue.clear();
+      asker.place_is_free.notify_all();
+    }
     waiting_ = 0;
   }
   wakeup_.notify_all();
-  place_is_free_.notify_all();
   threads_.clear();  // joins
 }
 
@@ -123,7 +125,7 @@ std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next(bool beside_o
 void WorkerPool::go_aside(Asker& asker) {
   const std::lock_guard lock(mutex_);
   --asker.at_work;
-  if (asker.returning > 0) place_is_free_.notify_all();
+  if (asker.returning > 0) asker.place_is_free.notify_one();
   call_somebody();
 }
 
@@ -143,7 +145,7 @@ void WorkerPool::come_back(Asker& asker) {
   while (!stopping_) {
     const bool beside_others = has_several();
     if (asker.at_work < asker.at_work_max(beside_others)) break;
-    wait_for_room(place_is_free_, lock, beside_others);
+    wait_for_room(asker.place_is_free, lock, beside_others);
   }
   --asker.returning;
   ++asker.at_work;
@@ -187,7 +189,7 @@ void WorkerPool::work() {
     lock.lock();
     --busy_;
     --asker->second.at_work;
-    if (asker->second.returning > 0) place_is_free_.notify_all();
+    if (asker->second.returning > 0) asker->second.place_is_free.notify_one();
     // One that had its share may have a turn again; this thread looks itself.
     if (--asker->second.threads == 0 && asker->second.queue.empty()) askers_.erase(asker);
     if (waiting_ == 0 && busy_ == 0) idle_.notify_all();

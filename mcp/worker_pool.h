@@ -82,6 +82,8 @@ class WorkerPool {
     std::size_t threads = 0;
     std::size_t at_work = 0;
     std::size_t returning = 0;  // from aside
+    // Wakes one of those: hundreds that each woke for one place would keep the processors from all.
+    std::condition_variable place_is_free;
     std::deque<Work> queue;
 
     [[nodiscard]] std::size_t at_work_max(bool beside_others) const;
@@ -120,7 +122,6 @@ class WorkerPool {
   const std::string unbounded_;
   std::mutex mutex_;
   std::condition_variable wakeup_;
-  std::condition_variable place_is_free_;
   std::condition_variable idle_;
   Askers askers_;                      // with something that runs or waits
   std::list<Askers::iterator> turns_;  // those with something that waits

@@ -11,10 +11,8 @@
 
 namespace sandbox {
 
-// The names of a snapshot's files end so once it was set aside, since nobody could read it; or
-// while one that was set aside is tried again in its place.
+// The names of a snapshot's files end so once it was set aside, since nobody could read it.
 inline constexpr const char* kSetAsideSnapshot = ".bad";
-inline constexpr const char* kReplacedSnapshot = ".before";
 
 // Names values, each with its reason, and what else went with the process; at most kMissingMost of
 // them.

@@ -58,7 +58,7 @@ std::vector<std::string> SessionDirectory::stored_files() const {
   for (const char* language : {"/python", "/javascript"}) {
     for (const char* kind : {".new", ".tries"}) files.push_back(state + language + kind);
     for (const char* kind : {"", ".0", ".1"}) {
-      for (const char* end : {"", sandbox::kSetAsideSnapshot, sandbox::kReplacedSnapshot})
+      for (const char* end : {"", sandbox::kSetAsideSnapshot})
         files.push_back(state + language + kind + end);
     }
   }

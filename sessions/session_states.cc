@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -111,33 +112,35 @@ void SessionStates::look_for_box(SessionState& state, const base::Error& why) {
   }
 }
 
-base::Result<std::vector<SessionState>> SessionStates::list(
+base::Result<SessionStates::Listed> SessionStates::list(
     const std::string& principal_id, const std::optional<SessionStatus>& status) {
-  std::vector<SessionState> states;
   if (status == SessionStatus::kDestroyed) {  // it stays so; the others are what their boxes say
+    std::vector<SessionState> states;
     for (Session& session :
          TRY(ground_.store.session_lists.newest(principal_id, true, kListedMax))) {
       states.push_back({std::move(session), {}});
     }
-    return states;
+    return std::make_shared<const std::vector<SessionState>>(std::move(states));
   }
-  const auto aside = ground_.config.step_aside();  // it waits for its round, and for boxes
-  states = TRY(lists_.of(principal_id, [&] { return ask_boxes_of(principal_id); }));
-  std::erase_if(states, [&status](const SessionState& state) {
-    return state.session.status != status.value_or(state.session.status);
+  auto aside = ground_.config.step_aside();  // it waits for its round, and for boxes
+  const Listed all = TRY(lists_.of(principal_id, [&] { return ask_boxes_of(principal_id); }));
+  aside = nullptr;
+  if (!status) return all;
+  std::vector<SessionState> states;
+  std::ranges::copy_if(*all, std::back_inserter(states), [&status](const SessionState& state) {
+    return state.session.status == *status;
   });
-  return states;
+  return std::make_shared<const std::vector<SessionState>>(std::move(states));
 }
 
-base::Result<std::vector<SessionState>> SessionStates::ask_boxes_of(
-    const std::string& principal_id) {
+base::Result<SessionStates::Listed> SessionStates::ask_boxes_of(const std::string& principal_id) {
   std::vector<SessionState> states;
   for (Session& session :
        TRY(ground_.store.session_lists.newest(principal_id, false, kListedMax))) {
     states.push_back({std::move(session), {}});
   }
   ask_boxes(states);
-  return states;
+  return std::make_shared<const std::vector<SessionState>>(std::move(states));
 }
 
 void SessionStates::ask_boxes(std::vector<SessionState>& states) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +36,10 @@ class SessionStates {
   SessionStates(const Ground& ground, EndedBoxes& ended) : ground_(ground), ended_(ended) {}
 
   base::Result<SessionState> state_of(Session session);
-  base::Result<std::vector<SessionState>> list(const std::string& principal_id,
-                                               const std::optional<SessionStatus>& status);
+  // Many who ask at once get one and the same.
+  using Listed = std::shared_ptr<const std::vector<SessionState>>;
+  base::Result<Listed> list(const std::string& principal_id,
+                            const std::optional<SessionStatus>& status);
   // Asks their boxes, at once and in bounded time, whatever they do.
   void ask_boxes(std::vector<SessionState>& states);
   // Returns whether it is paused and stays so until somebody resumes it. A box that does not answer
@@ -49,14 +52,14 @@ class SessionStates {
                                                                    std::size_t most);
 
  private:
-  base::Result<std::vector<SessionState>> ask_boxes_of(const std::string& principal_id);
+  base::Result<Listed> ask_boxes_of(const std::string& principal_id);
   // Says how it is whose box did not answer.
   void add_silence(SessionState& state, const base::Error& why);
   void look_for_box(SessionState& state, const base::Error& why);
 
   const Ground& ground_;
   EndedBoxes& ended_;
-  Rounds<std::vector<SessionState>> lists_;  // by principal
+  Rounds<Listed> lists_;  // by principal
 };
 
 }  // namespace sessions

@@ -18,7 +18,6 @@
 #include "sessions/session_time.h"
 #include "sessions/spare_pool.h"
 #include "sessions/store.h"
-#include "sessions/stored_snapshots.h"
 
 namespace sessions {
 
@@ -212,19 +211,6 @@ base::Result<SessionState> Sessions::resume(const std::string& principal_id,
   TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
   TRY(ground_.store.sessions.touch(session.id, base::now_ms()));
   return parts_.states.state_of(std::move(session));
-}
-
-base::Result<std::vector<std::string>> Sessions::retry_state(const std::string& principal_id,
-                                                             const std::string& id) {
-  const Session session = TRY(find(principal_id, id));
-  if (session.status == SessionStatus::kDestroyed) return deleted();
-  const SessionDirectory files = ground_.files_of(session.id);
-  if (snapshots_set_aside(files).empty()) return std::vector<std::string>();
-  TRY(parts_.boxes.restart(session));
-  const auto lock = ground_.locks.of(session.id);
-  const std::lock_guard one_at_a_time(*lock);
-  const auto owned = TRY(ground_.own_soon(session.id));
-  return bring_back_snapshots(files);
 }
 
 base::Status Sessions::destroy(const std::string& principal_id, const std::string& id) {

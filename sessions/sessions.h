@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "sessions/session.h"
@@ -49,11 +48,6 @@ class Sessions {
   // One without a box stays as it is, stopped.
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
-  // Ends its processes, which fails while runs are on, and gives snapshots that were set aside to
-  // its next interpreters (sessions/stored_snapshots.h). Returns their languages; where there are
-  // none, nothing is ended.
-  base::Result<std::vector<std::string>> retry_state(const std::string& principal_id,
-                                                     const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);
   // Makes the session end `seconds` from now, in place of any earlier lifetime.
   base::Status set_lifetime(const Session& session, std::int64_t seconds);

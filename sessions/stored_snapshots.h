@@ -1,5 +1,4 @@
-// Finds the snapshots of a session's interpreters in its directory, and says what they have not;
-// brings back those that were set aside since nobody could read them.
+// Finds the snapshots of a session's interpreters in its directory, and says what they have not.
 #pragma once
 
 #include <string>
@@ -19,11 +18,7 @@ struct StoredSnapshot {
 
 // Returns those that the next interpreters read.
 std::vector<StoredSnapshot> stored_snapshots(const SessionDirectory& files);
+// Returns those that were set aside since nobody could read them.
 std::vector<StoredSnapshot> snapshots_set_aside(const SessionDirectory& files);
-
-// Gives those that were set aside to the next interpreters. What these would have read instead
-// comes back when the others cannot be read this time either, and else is what is set aside then.
-// REQUIRES: the session has no box, and its lock is held. Returns their languages.
-base::Result<std::vector<std::string>> bring_back_snapshots(const SessionDirectory& files);
 
 }  // namespace sessions

@@ -54,9 +54,9 @@ struct ServeOptions {
   std::size_t call_threads_each = 512;
   std::size_t call_queue_each = 1000;
   std::size_t calls_at_work_each = 8 * std::max(1U, std::thread::hardware_concurrency());
-  // So many while other principals call, too.
+  // So many while other principals call, too: half of the processors stay for these.
   std::size_t calls_at_work_beside_others_each =
-      2 * std::max(1U, std::thread::hardware_concurrency());
+      std::max(1U, std::thread::hardware_concurrency() / 2);
   std::size_t calls_per_minute_each = 0;  // 0: as many as come
   std::string unbounded_principal;        // for whom the last four are not; empty: nobody
   std::chrono::milliseconds json_patience{500};

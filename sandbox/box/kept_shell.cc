@@ -39,14 +39,10 @@ KeptShell::KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
   (void)::unlinkat(directory_.get(), kUnfinished, 0);  // of a box that was killed
 }
 
-KeptShell::~KeptShell() {
-  if (rest_end_ != 0) flush();
-  loop_.cancel(rest_end_);
-}
+KeptShell::~KeptShell() { loop_.cancel(rest_end_); }
 
-std::string KeptShell::copy(int number) const {
-  const auto file = base::open_file(directory_.get(), kCopies.at(static_cast<std::size_t>(number)),
-                                    O_RDONLY | O_NOFOLLOW);
+std::string KeptShell::copy(std::size_t number) const {
+  const auto file = base::open_file(directory_.get(), kCopies.at(number), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return "";
   auto text = base::read_all(file.value().get(), kShellBytesMax);
   return text.ok() && bash_state_number_of(text.value()) > 0 ? std::move(text).value() : "";
@@ -54,8 +50,9 @@ std::string KeptShell::copy(int number) const {
 
 bool KeptShell::put_back() {
   const std::array<std::string, 2> copies{copy(0), copy(1)};
-  const int newer = bash_state_number_of(copies[1]) > bash_state_number_of(copies[0]) ? 1 : 0;
-  const std::string& text = copies.at(static_cast<std::size_t>(newer));
+  const std::size_t newer =
+      bash_state_number_of(copies[1]) > bash_state_number_of(copies[0]) ? 1 : 0;
+  const std::string& text = copies.at(newer);
   if (text.empty()) return false;
   // The file system of that place knows no other ids than the session's.
   const files::ActingIds ids(files::identity_of(owner_));
@@ -65,37 +62,21 @@ bool KeptShell::put_back() {
   const auto file =
       base::open_file(place.get(), kCopies[0], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return false;
-  stored_number_ = bash_state_number_of(text);
+  stored_number_ = synced_number_ = bash_state_number_of(text);
   next_ = 1 - newer;
   return true;
 }
 
 void KeptShell::store() {
-  if (side_->busy() || rest_end_ != 0) return;  // it is called again when that is over
   const std::int64_t number = bash_state_number(root_fd_);
-  if (number == 0 || number == stored_number_) return;
-  std::string text = newest_bash_state(root_fd_, kShellBytesMax);
+  if (number == 0 || number == stored_number_) return;  // 0: the box may be going
+  const std::string text = newest_bash_state(root_fd_, kShellBytesMax);
   if (bash_state_number_of(text) != number) return forget();  // an older one is not the shell's
-  side_->run([this, number, file = next_,
-              text = std::move(text)](const std::stop_token&) -> std::function<void()> {
-    const auto began = Clock::now();
-    const bool is_there = put(file, text);
-    return [this, number, file, is_there, worked = Clock::now() - began] {
-      if (is_there) {
-        stored_number_ = number;
-        next_ = 1 - file;
-      }
-      rest(worked);
-    };
-  });
-}
-
-void KeptShell::rest(Clock::duration worked) {
-  const auto work = std::min(std::chrono::ceil<std::chrono::milliseconds>(worked), kWorkMost);
-  rest_end_ = loop_.after(kRestsPerWork * work, [this] {
-    rest_end_ = 0;
-    store();
-  });
+  if (!put(text)) return;
+  // bash has begun anew: the next box would take the other one for the newer.
+  if (number < stored_number_) (void)::unlinkat(directory_.get(), kCopies.at(1 - next_), 0);
+  stored_number_ = number;
+  sync();
 }
 
 // It is too large.
@@ -103,29 +84,51 @@ void KeptShell::forget() {
   for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
 }
 
-bool KeptShell::put(int number, const std::string& text) const {
-  const char* const name = kCopies.at(static_cast<std::size_t>(number));
+bool KeptShell::put(const std::string& text) const {
   const auto file = base::open_file(directory_.get(), kUnfinished,
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  const bool is_there = file.ok() && base::write_all(file.value().get(), text).ok() &&
-                        ::fsync(file.value().get()) == 0 &&
-                        ::renameat(directory_.get(), kUnfinished, directory_.get(), name) == 0;
+  const bool is_there =
+      file.ok() && base::write_all(file.value().get(), text).ok() &&
+      ::renameat(directory_.get(), kUnfinished, directory_.get(), kCopies.at(next_)) == 0;
   if (!is_there) (void)::unlinkat(directory_.get(), kUnfinished, 0);
   return is_there;
 }
 
-// The second copy has whatever bash has left since the first began.
-void KeptShell::flush() {
-  for (int copies = 0; copies < 2; ++copies) {
-    loop_.cancel(rest_end_);
-    store();
-    side_->finish();
-  }
+void KeptShell::sync() {
+  if (side_->busy() || rest_end_ != 0 || synced_number_ == stored_number_) return;
+  auto file = base::open_file(directory_.get(), kCopies.at(next_), O_RDONLY | O_NOFOLLOW);
+  if (!file.ok()) return;
+  side_->run([this, number = stored_number_,
+              file = std::make_shared<base::UniqueFd>(std::move(file).value())](
+                 const std::stop_token&) -> std::function<void()> {
+    const auto began = Clock::now();
+    const bool is_there = ::fsync(file->get()) == 0;
+    const auto worked = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - began);
+    return [this, number, is_there, worked] {
+      if (!is_there) return;  // the next copy tries again
+      if (number == stored_number_) {
+        synced_number_ = number;
+        next_ = 1 - next_;
+      }
+      rest_end_ = loop_.after(kRestsPerWork * std::min(worked, kWorkMost), [this] {
+        rest_end_ = 0;
+        sync();
+      });
+    };
+  });
 }
 
-bool KeptShell::is_stored() {
-  flush();
-  return bash_state_number(root_fd_) == stored_number_;
+// A copy that came while another one was being brought to the disk is the second.
+void KeptShell::flush() {
+  store();
+  for (int copies = 0; copies < 2; ++copies) {
+    side_->finish();
+    loop_.cancel(rest_end_);
+    sync();
+  }
+  side_->finish();
 }
+
+bool KeptShell::is_stored() const { return bash_state_number(root_fd_) == stored_number_; }
 
 }  // namespace sandbox::box

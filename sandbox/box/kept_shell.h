@@ -1,12 +1,13 @@
 // The state that bash keeps from run to run outlives the box: a copy of it lies beside the
 // session's files, and the next box begins with it. Used from the loop's thread.
 //
-// Two files are written in turns, as bash itself does it, and each takes the place of its older one
-// once it is on the disk: the newest is whole whatever ends this process or the machine. What they
-// hold is code to bash, and nobody else reads it.
+// Each copy is a new file that takes the place of the one of two that is not known to be on the
+// disk: the other is whole whatever ends this process or the machine. What they hold is code to
+// bash, and nobody else reads it.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,45 +28,44 @@ class KeptShell {
                                                        int root_fd,
                                                        std::optional<std::uint32_t> owner);
 
-  // Puts the copy where bash looks for its state, in a box in which nothing has run yet. Returns
-  // whether there was one.
-  bool put_back();
   ~KeptShell();
   KeptShell(const KeptShell&) = delete;
   KeptShell& operator=(const KeptShell&) = delete;
 
-  // Copies what a run of bash has left beside the loop, which does not wait for the disk: at once,
-  // or where the disk was at work for it just now, ten times as long after that. A state that is
-  // too large takes the copy away.
+  // Puts the copy where bash looks for its state, in a box in which nothing has run yet. Returns
+  // whether there was one.
+  bool put_back();
+  // Copies what a run of bash has left. Where that fails, the next call tries again. A state that
+  // is too large takes the copy away. The disk is waited for beside the loop.
   void store();
   // Returns when the newest copy is on the disk, as far as the disk takes it.
   void flush();
-  // Waits as flush() does. Returns whether the copy is what bash has now, as far as it has
-  // anything.
-  [[nodiscard]] bool is_stored();
+  // Returns whether the copy is what bash has now, as far as it has anything.
+  [[nodiscard]] bool is_stored() const;
 
  private:
   KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
             std::optional<std::uint32_t> owner);
 
   // Returns the copy in the file of that number, if it is whole, else "".
-  [[nodiscard]] std::string copy(int number) const;
+  [[nodiscard]] std::string copy(std::size_t number) const;
   void forget();
-  // Runs on the side thread. Returns whether `text` is on the disk as the file of that number.
-  [[nodiscard]] bool put(int number, const std::string& text) const;
+  [[nodiscard]] bool put(const std::string& text) const;
+  // Has the newest copy brought to the disk, unless that is on or has been a moment ago.
+  void sync();
 
   using Clock = std::chrono::steady_clock;
-  // Nothing is copied for so many times as long as the last copy took.
+  // Nothing is brought to the disk for so many times as long as that took last.
   static constexpr int kRestsPerWork = 10;
   static constexpr std::chrono::milliseconds kWorkMost{60'000};
-  void rest(Clock::duration worked);
 
   EventLoop& loop_;
   const base::UniqueFd directory_;
   const int root_fd_;
   const std::optional<std::uint32_t> owner_;
-  int next_ = 0;                    // the file that is written next
-  std::int64_t stored_number_ = 0;  // bash_state_number() of the copy
+  std::size_t next_ = 0;            // the file that is written next: the other one is on the disk
+  std::int64_t stored_number_ = 0;  // bash_state_number() of the newest copy
+  std::int64_t synced_number_ = 0;  // of the one that is on the disk
   EventLoop::TimerId rest_end_ = 0;
   std::unique_ptr<SideThread> side_;
 };

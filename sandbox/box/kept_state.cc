@@ -135,9 +135,8 @@ base::Result<KeptState::Ends> KeptState::give() {
   ends.answers = std::move(answers.read_end);
   if (has_snapshot() && files_.tries() >= kTriesMost) {
     files_.set_aside();
-    set_aside_ = true;
-  }
-  if (has_snapshot()) {
+    set_aside_ = !has_snapshot();
+  } else if (has_snapshot()) {
     files_.set_tries(files_.tries() + kTryOfABox);
     is_being_read_ = true;
     ends.stored = TRY(files_.open());
@@ -217,13 +216,13 @@ void KeptState::handle(char letter, std::string_view content) {
   const auto numbers = numbers_in(content.substr(0, kNumbersMax));
   switch (letter) {
     case 'W':
-      if (std::exchange(is_being_read_, false)) files_.was_read();
+      files_.set_tries(0);
       files_.needs(numbers[0], numbers[1]);
+      is_being_read_ = false;
       return rest();
     case 'M':
       if (std::exchange(is_being_read_, false)) files_.set_aside();
-      // One that knows nothing does not take the place of what the next one is to have.
-      return has_snapshot() ? hang_up() : rest();
+      return rest();
     case 'K':
       if (is_being_read_) was_not_given();
       return rest();

@@ -30,8 +30,7 @@ constexpr std::size_t kEndedMax = 8;
 // A file that changed so shortly before is one that was being written.
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
 constexpr const char* kSetAside =
-    " ended twice while it read its stored variables: they were set aside, and are lost unless "
-    "`hutch sessions retry-state` on the host brings them back";
+    " ended twice while it read its stored variables: they were set aside, and are lost";
 constexpr const char* kNoRoom =
     ": what has changed is not stored, since the host's disk is nearly full, and ends with the "
     "process";

@@ -25,6 +25,7 @@ SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name)
       main_name_(name),
       unfinished_name_(name + ".new"),
       large_names_{name + ".0", name + ".1"},
+      aside_(kSetAsideSnapshot),
       tries_name_(name + ".tries") {
   unlink(unfinished_name_);
 }
@@ -146,30 +147,18 @@ void SnapshotFiles::remove() {
 void SnapshotFiles::forget() {
   remove();
   for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
-    unlink(name + kSetAsideSnapshot);
-    unlink(name + kReplacedSnapshot);
+    unlink(name + aside_);
   }
   set_tries(0);
 }
 
 void SnapshotFiles::set_aside() {
   drop();
-  move("", kSetAsideSnapshot);
-  move(kReplacedSnapshot, "");
+  for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
+    (void)::renameat(directory_.get(), name.c_str(), directory_.get(), (name + aside_).c_str());
+  }
   used_ = {};
   set_tries(0);
-}
-
-void SnapshotFiles::was_read() {
-  move(kReplacedSnapshot, kSetAsideSnapshot);
-  set_tries(0);
-}
-
-void SnapshotFiles::move(const char* from, const char* to) const {
-  for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
-    (void)::renameat(directory_.get(), (name + from).c_str(), directory_.get(),
-                     (name + to).c_str());
-  }
 }
 
 int SnapshotFiles::tries() const {

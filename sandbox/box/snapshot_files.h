@@ -67,11 +67,8 @@ class SnapshotFiles {
   // Removes the snapshot; with forget() whatever was set aside goes, too.
   void remove();
   void forget();
-  // Gives it other names, under which nobody looks for it. Where it had been set aside before, and
-  // somebody wanted it tried again, the one that it took the place of is there again.
+  // Gives it other names, under which nobody looks for it.
   void set_aside();
-  // It was read: that one, if there is any, is what is set aside now.
-  void was_read();
 
   // How often it was to be read by somebody who has not said that it was.
   [[nodiscard]] int tries() const;
@@ -96,13 +93,12 @@ class SnapshotFiles {
   [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::int64_t bytes_of(const std::string& name) const;
   void unlink(const std::string& name) const;
-  // Moves the files whose names end so to the names that end otherwise, as far as they are there.
-  void move(const char* from, const char* to) const;
 
   const base::UniqueFd directory_;
   const std::string main_name_;
   const std::string unfinished_name_;
   const std::array<std::string, kLargeMax> large_names_;  // by slot
+  const std::string aside_;  // what names get behind them when they are set aside
   // It is as many bytes long as the tries count.
   const std::string tries_name_;
   File main_;

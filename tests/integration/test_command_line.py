@@ -117,7 +117,7 @@ def test_the_audit_of_a_session_is_shown(hutch, state):
 
 @pytest.mark.parametrize("arguments,words", [
     (["bogus"], 'hutch: unknown command "bogus"; there are: stdio, run, serve, '),
-    (["sessions", "bogus"], 'hutch: unknown command "bogus"; there are: ls, show, rm, pause, resume, forget-state, retry-state, allow\n'),
+    (["sessions", "bogus"], 'hutch: unknown command "bogus"; there are: ls, show, rm, pause, resume, forget-state, allow\n'),
     (["sessions"], "hutch: hutch sessions needs a command; there are: ls, show, "),
     (["b\x1b[2K"], 'hutch: unknown command "b\\x1B[2K"'),
     (["--bogus"], 'hutch: unknown option "--bogus"\n'),

@@ -376,20 +376,24 @@ def test_a_build_without_a_box_has_no_caches_of_fonts(scripts, tmp_path):
 
 def test_of_what_the_box_gives_back_only_caches_are_taken(scripts, tmp_path):
     cache = "fontconfig/" + "0af" * 10 + "12-le64.cache-8"
-    archive, share = tmp_path / "fonts.tar", tmp_path / "share"
-    archive.write_bytes(tarred({cache: b"cache", "../out.json": b"", "fontconfig/../../out.json": b"", "/matplotlib/fontlist-v1.json": b"",
-                                "fonts/fonts.conf": b"", "matplotlib/fontlist-v3.11.0.json": b"{}", "matplotlib/other.json": b""}))
-    with tarfile.open(archive, "a") as more:
-        link = tarfile.TarInfo("matplotlib/fontlist-v1.json")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        more.addfile(link)
+    answer, share = tmp_path / "fonts.json", tmp_path / "share"
+    others = ["../out.json", "fontconfig/../../out.json", "/matplotlib/fontlist-v1.json", "fonts/fonts.conf", "matplotlib/other.json"]
+    answer.write_text(json.dumps({path: base64.b64encode(b"cache").decode() for path in (cache, "matplotlib/fontlist-v3.11.0.json", *others)}))
     caches = scripts("font_caches")
-    caches._take(str(archive), str(share))
+    caches._take(str(answer), str(share))
     found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir())
-    assert found == ["fonts.tar", f"share/{cache}", "share/matplotlib/fontlist-v3.11.0.json"]
-    archive.write_bytes(tarred({cache: b"x" * (caches.BYTES_MAX + 1)}))
-    with pytest.raises(caches.Unavailable, match="larger than any"):
-        caches._take(str(archive), str(share))
+    assert found == ["fonts.json", f"share/{cache}", "share/matplotlib/fontlist-v3.11.0.json"]
+    assert (share / cache).read_bytes() == b"cache"
+
+
+@pytest.mark.parametrize("answer", ["[" * 100_000, "[]", '{"fontconfig/a": 1}', '{"fontconfig/a": "no base64"}', "\xff", "", " " * 64_000_001],
+                         ids=["deep", "a list", "numbers", "text", "no UTF-8", "empty", "large"])
+def test_a_box_that_gives_anything_back_costs_the_caches_alone(scripts, tmp_path, answer):
+    (tmp_path / "fonts.json").write_text(answer, encoding="latin-1")
+    caches = scripts("font_caches")
+    with pytest.raises(caches.Unavailable):
+        caches._take(str(tmp_path / "fonts.json"), str(tmp_path / "share"))
+    assert not (tmp_path / "share").exists()
 
 
 @pytest.mark.slow

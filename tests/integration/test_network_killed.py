@@ -64,7 +64,6 @@ def new_door(state, killed):
     return next((pid for pid in door_of(state) if pid not in killed), None)
 
 
-@pytest.mark.slow
 def test_doors_that_are_killed_under_load(world):
     sessions = [world.call("create_session")["session_id"] for _ in range(2)]
     runs = [world.call("run_code", code=LOAD.format(web=world.web, other=world.other, port=world.port), language="python", session_id=session,

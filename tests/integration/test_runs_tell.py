@@ -199,7 +199,7 @@ def test_memory_that_ran_out_names_the_limit_and_what_lives_on(client):
 
 def test_a_server_that_a_subshell_waits_for_is_named(client):
     """As `cd here && server &` leaves it: who ended the subshell alone would leave the server."""
-    note = client.run("cd /workspace && sleep 71 >/dev/null 2>&1 &", "bash")["note"]
+    note = client.run("cd /workspace && sleep 71 >/dev/null 2>&1 &\nuntil pgrep -fx 'sleep 71' >/dev/null; do :; done", "bash")["note"]
     pid = re.search(r"left running by this run: sleep 71 \(pid (\d+)\)", note)[1]
     assert client.run(f"kill {pid}; sleep 0.2; pgrep -f 'sleep 71' || echo none", "bash")["stdout"] == "none\n"
 

@@ -63,6 +63,7 @@ class Keeper:
     def __init__(self, path, bytes_max=256 << 20):
         self.path = Path(path)
         self.bytes_max = bytes_max
+        self.is_older = False  # as a hutch-box that a newer one has replaced on the disk: it goes on, and starts newer runners
         self.reads = self._answers = -1
         self.large = 0  # the number of the file of large values that is kept
         self.large_path = self.path.with_suffix(".large")
@@ -77,7 +78,8 @@ class Keeper:
         answers, self._answers = os.pipe()
         self._unread = b""
         files = [path for path in (self.path, self.large_path) if self.path.exists() and path.exists()]
-        os.write(self._answers, b"0/%d/%d " % (len(files) - 1 if files else 0, self.bytes_max))
+        of_large = len(files) - 1 if files else 0
+        os.write(self._answers, b"%d/%d " % (self.bytes_max, of_large) if self.is_older else b"0/%d/%d " % (of_large, self.bytes_max))
         self.theirs = [takes, answers]
         for fd in self.theirs:
             os.set_blocking(fd, waits)
@@ -149,7 +151,7 @@ class Keeper:
 
     def answer(self):
         """The next may come at once."""
-        os.write(self._answers, b"0/%d/%d " % (self.large, self.bytes_max))
+        os.write(self._answers, b"0/%d " % self.large if self.is_older else b"0/%d/%d " % (self.large, self.bytes_max))
 
 
 class RunnerClient:

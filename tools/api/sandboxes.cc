@@ -53,7 +53,8 @@ base::Result<Response> answer_about(const Services& services, const sessions::Se
 
 base::Result<Response> list_sandboxes(const Services& services, const Request& request) {
   json all = json::array();
-  for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
+  const auto states = TRY(services.states.list(request.principal.id, std::nullopt));
+  for (const auto& state : *states) {
     all.push_back(sandbox_view(state));
   }
   return json_answer(200, all);

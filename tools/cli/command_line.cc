@@ -73,17 +73,13 @@ void add_sessions(CLI::App& app, Choices& choices) {
     const char* help;
     SessionAction action;
   };
-  for (const Row& row :
-       {Row{"ls", "List sessions", SessionAction::kList},
-        Row{"show", "Show one, with its newest runs", SessionAction::kShow},
-        Row{"rm", "Delete one and its files", SessionAction::kRemove},
-        Row{"pause", "Freeze its processes", SessionAction::kPause},
-        Row{"resume", "Thaw its processes", SessionAction::kResume},
-        Row{"forget-state", "Delete what is stored of its variables", SessionAction::kForgetState},
-        Row{"retry-state",
-            "Have its next interpreters read again what was set "
-            "aside",
-            SessionAction::kRetryState}}) {
+  for (const Row& row : {Row{"ls", "List sessions", SessionAction::kList},
+                         Row{"show", "Show one, with its newest runs", SessionAction::kShow},
+                         Row{"rm", "Delete one and its files", SessionAction::kRemove},
+                         Row{"pause", "Freeze its processes", SessionAction::kPause},
+                         Row{"resume", "Thaw its processes", SessionAction::kResume},
+                         Row{"forget-state", "Delete what is stored of its variables",
+                             SessionAction::kForgetState}}) {
     CLI::App* one = sessions->add_subcommand(row.name, row.help);
     const bool removes = row.action == SessionAction::kRemove;
     if (row.action != SessionAction::kList) {

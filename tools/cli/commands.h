@@ -46,7 +46,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
 base::Result<int> run_environments(const Settings& settings,
                                    const std::vector<std::string>& arguments);
 
-enum class SessionAction { kList, kShow, kRemove, kPause, kResume, kForgetState, kRetryState };
+enum class SessionAction { kList, kShow, kRemove, kPause, kResume, kForgetState };
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json);
 

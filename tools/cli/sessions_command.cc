@@ -35,7 +35,8 @@ constexpr std::int64_t kRunsShown = 20;
 constexpr std::int64_t kAuditShown = 100;
 
 base::Result<int> list(Application& app, bool as_json) {
-  const auto states = TRY(app.services().states.list(app.principal_id(), std::nullopt));
+  const auto listed = TRY(app.services().states.list(app.principal_id(), std::nullopt));
+  const std::vector<sessions::SessionState>& states = *listed;
   if (as_json) {
     json all = json::array();
     for (const auto& state : states) all.push_back(structured_session(state));
@@ -111,8 +112,7 @@ void print_losses(const json& losses) {
           ": what is stored does not say what it lacks: " + base::string_or(of, "unreadable"));
     }
     if (of.contains("set_aside")) {
-      say(language + ": stored variables were set aside: " + base::string_or(of, "set_aside") +
-          "; `hutch sessions retry-state` gives them to the next one");
+      say(language + ": stored variables were set aside: " + base::string_or(of, "set_aside"));
     }
   }
 }
@@ -198,19 +198,6 @@ base::Result<int> forget_state(Application& app, const std::string& id, bool as_
   return 0;
 }
 
-base::Result<int> retry_state(Application& app, const std::string& id, bool as_json) {
-  const auto languages = TRY(app.services().sessions.retry_state(app.principal_id(), id));
-  if (as_json) {
-    std::cout << base::print_json({{"session", id}, {"retried", languages}}) << "\n";
-  } else if (languages.empty()) {
-    std::cout << "nothing was set aside of " << id << "\n";
-  } else {
-    std::cout << "the next run of " << base::join(languages, " and ") << " in " << id
-              << " begins with what was set aside\n";
-  }
-  return 0;
-}
-
 base::Result<int> act(Application& app, SessionAction action, const std::string& id, bool as_json) {
   switch (action) {
     case SessionAction::kList:
@@ -221,8 +208,6 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
       return remove(app, id, as_json);
     case SessionAction::kForgetState:
       return forget_state(app, id, as_json);
-    case SessionAction::kRetryState:
-      return retry_state(app, id, as_json);
     case SessionAction::kPause:
     case SessionAction::kResume: {
       const json session =

@@ -33,7 +33,7 @@ struct ServeSettings {
   // the sessions know is stored before.
   bool store_at_end = false;
   // These limit each principal, but for the user's own, local:
-  std::int64_t calls_at_work = 0;  // 0: eight for each processor, two beside others
+  std::int64_t calls_at_work = 0;  // 0: eight for each processor, half of one beside others
   std::int64_t calls_waiting = 1000;
   std::int64_t calls_per_minute = 0;  // 0: as many as come
 };

@@ -5,16 +5,17 @@ Each fontconfig has a format of its own, so that the host's, the browser's and m
 long as its directory has the time that it had: the host's fonts may change, and sessions then make caches of their own.
 """
 
+import base64
+import json
 import os
 import re
+import shutil
 import subprocess
-import tarfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INSIDE = "font_caches_inside.py"
 TEMPLATE = "fonts"
-FILES_MAX = 1000
-BYTES_MAX = 16_000_000  # of a file
+BYTES_MAX = 64_000_000  # as it comes out of the box
 _SECONDS = 300
 _TAKEN = {"fontconfig": re.compile(r"[0-9a-f]{32}-[a-z0-9]+\.cache-[0-9]+"),
           "matplotlib": re.compile(r"fontlist-v[0-9.]+\.json|directories\.json")}
@@ -32,13 +33,13 @@ def make(made, hutch):
     staging = os.path.dirname(made)
     os.symlink(os.path.basename(made), os.path.join(staging, TEMPLATE))
     box = _Box(hutch, staging)
-    archive = os.path.join(staging, "fonts.tar")
+    answer = os.path.join(staging, "fonts.json")
     try:
         said = box("run", "--session", TEMPLATE, "--timeout", str(_SECONDS), os.path.join(HERE, INSIDE))
-        box("cp", f"{TEMPLATE}:/workspace/fonts.tar", archive)
+        box("cp", f"{TEMPLATE}:/workspace/fonts.json", answer)
     finally:
         box("sessions", "rm", TEMPLATE, has_to=False)
-    _take(archive, os.path.join(made, "share"))
+    _take(answer, os.path.join(made, "share"))
     return said
 
 
@@ -55,7 +56,7 @@ class _Box:
     def __call__(self, *arguments, has_to=True):
         try:
             ended = subprocess.run([*self._command, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                   env=self._variables, timeout=2 * _SECONDS)
+                                   errors="replace", env=self._variables, timeout=2 * _SECONDS)
         except (OSError, subprocess.TimeoutExpired) as failure:
             raise Unavailable(str(failure)) from failure
         if has_to and ended.returncode != 0:
@@ -69,16 +70,20 @@ def _drop_nanoseconds(folder):
     os.utime(folder, (seconds, seconds))
 
 
-def _take(archive, share):
-    taken = 0
-    with tarfile.open(archive) as members:
-        for member in members:
-            kind, _, name = member.name.partition("/")
-            if not member.isfile() or kind not in _TAKEN or not _TAKEN[kind].fullmatch(name):
-                continue
-            taken += 1
-            if taken > FILES_MAX or member.size > BYTES_MAX:
-                raise Unavailable("the caches are larger than any of fonts")
-            os.makedirs(os.path.join(share, kind), exist_ok=True)
-            with open(os.path.join(share, kind, name), "wb") as file:
-                file.write(members.extractfile(member).read())
+def _take(answer, share):
+    """All or none: code of packages has run in the box, so that the answer may be anything."""
+    try:
+        if os.path.getsize(answer) > BYTES_MAX:
+            raise Unavailable("the caches are larger than any of fonts")
+        with open(answer, encoding="utf-8") as file:
+            caches = {path: base64.b64decode(text, validate=True) for path, text in json.load(file).items()}
+        for path, content in caches.items():
+            kind, _, name = path.partition("/")
+            if kind in _TAKEN and _TAKEN[kind].fullmatch(name):
+                os.makedirs(os.path.join(share, kind), exist_ok=True)
+                with open(os.path.join(share, path), "wb") as file:
+                    file.write(content)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as failure:
+        for kind in _TAKEN:
+            shutil.rmtree(os.path.join(share, kind), ignore_errors=True)
+        raise Unavailable(f"what came of them cannot be kept: {failure}") from failure

@@ -1,11 +1,11 @@
 # What font_caches.py runs in a session of the environment: its standard output tells what could not be made.
+import base64
 import ctypes
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-import tarfile
 
 from hutch_runner import browser
 
@@ -33,7 +33,10 @@ if importlib.util.find_spec("matplotlib"):
     folders = [folder for other in OTHERS for folder in (other, *(found for found, _, _ in os.walk(other)))]
     with open(f"{CACHE}/matplotlib/directories.json", "w") as file:
         json.dump({folder: changed_at(folder) for folder in folders}, file)
-with tarfile.open("/workspace/fonts.tar", "w") as archive:
-    for kind in ("fontconfig", "matplotlib"):
-        if os.path.isdir(f"{CACHE}/{kind}"):
-            archive.add(f"{CACHE}/{kind}", kind)
+caches = {}
+for kind in ("fontconfig", "matplotlib"):
+    for name in os.listdir(f"{CACHE}/{kind}") if os.path.isdir(f"{CACHE}/{kind}") else ():
+        with open(f"{CACHE}/{kind}/{name}", "rb") as file:
+            caches[f"{kind}/{name}"] = base64.b64encode(file.read()).decode()
+with open("/workspace/fonts.json", "w") as file:
+    json.dump(caches, file)

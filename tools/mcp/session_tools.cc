@@ -132,7 +132,8 @@ mcp::Tool list_sessions(const Services& services) {
         if (arguments.has("status")) {
           status = sessions::find_session_status(arguments.text("status"));
         }
-        const auto states = TRY(services.states.list(context.principal().id, status));
+        const auto listed = TRY(services.states.list(context.principal().id, status));
+        const std::vector<sessions::SessionState>& states = *listed;
         Reply reply;
         json shown = json::array();
         std::size_t characters = 0;

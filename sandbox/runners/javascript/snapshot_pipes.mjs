@@ -80,7 +80,7 @@ class SnapshotPipes {
       const size = readSync(ANSWERS_FD, bytes, 0, ANSWER_BYTES, null);
       if (size === 0) throw new Gone('the host takes no more');
       const [nextMs, , bytesMax] = bytes.latin1Slice(0, size).trim().split(' ').at(-1).split('/').map(Number);
-      return { nextMs: nextMs || 0, bytesMax: bytesMax || 0 };
+      return { nextMs: nextMs || 0, bytesMax }; // undefined: a hutch-box that was replaced by a newer one does not say it
     } catch (failure) {
       if (failure.code === 'EAGAIN') return undefined;
       throw failure instanceof Gone ? failure : new Gone(failure.message);

@@ -54,7 +54,8 @@ export class Snapshots {
     if (!this.pipes) return;
     this.found = new FoundValues(); // before any code of the user's
     this.surroundings = new Surroundings();
-    this.bytesMax = this.pipes.answer()?.bytesMax ?? 0;
+    const first = this.pipes.answer();
+    this.bytesMax = first?.bytesMax ?? first?.nextMs ?? 0; // said in place of when by a hutch-box that was replaced
     if (!isFile(FILE_FD)) return;
     const { readSnapshot } = await import('./snapshot_file.mjs');
     let stored;
@@ -163,7 +164,7 @@ export class Snapshots {
     for (let said = this.pipes.answer(); said !== undefined; said = this.pipes.answer()) {
       this.answerUntil = 0;
       this.earliest = said.nextMs;
-      this.bytesMax = said.bytesMax;
+      this.bytesMax = said.bytesMax ?? this.bytesMax;
     }
     const now = clockMs();
     if (now < this.answerUntil) return ANSWER_MS;

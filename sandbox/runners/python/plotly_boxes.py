@@ -52,6 +52,7 @@ def _between(ordered, share):
 def _whiskers(known, low, high):
     """The last values within one and a half boxes; no whisker ends inside of its box."""
     slack = (known[-1] - known[0]) / max(1, len(known) - 1) * _ROUNDED
-    least = min(value for value in known if value >= 2.5 * low - 1.5 * high - slack)
-    most = max(value for value in known if value <= 2.5 * high - 1.5 * low + slack)
+    # Where all are equal, an error of the product may leave none.
+    least = min((value for value in known if value >= 2.5 * low - 1.5 * high - slack), default=known[-1])
+    most = max((value for value in known if value <= 2.5 * high - 1.5 * low + slack), default=known[0])
     return min(low, least), max(high, most)

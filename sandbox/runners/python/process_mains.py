@@ -12,6 +12,7 @@ from hutch_runner.value_shapes import shape_of
 VALUE_BYTES_MAX = 1 << 20
 VALUES_BYTES_MAX = 2 << 20
 TRIED_BYTES_MAX = 32 << 20  # with those that turn out to be too large: each process that starts waits for this
+DIGESTED_BYTES_MAX = 8 << 20  # and for this
 MAINS_KEPT = 16  # while values change from process to process: those that have just begun may not have read theirs
 _SCRIPT, _SHAPES = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("spawned_main.py", "value_shapes.py"))
 _WHY_CHARACTERS_MAX = 200
@@ -20,6 +21,7 @@ _TOO_LARGE = "it is too large: a value may have 1 MiB, and all have 2"
 _PLAIN = {"builtins", "collections", "datetime", "decimal", "fractions", "functools", "ipaddress", "numpy", "operator", "pandas", "pathlib",
           "pyarrow", "random", "re", "types", "uuid", "zoneinfo"}
 _BY_NAME = (type, FunctionType, BuiltinFunctionType)
+_DATA = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
 class ProcessMains:
@@ -81,25 +83,41 @@ class ProcessMains:
 
 def _values_of(namespace, cell):
     """A pickle of pickles by name: one that cannot be read costs none of the others. With them of all others the shape and why they are not
-    among them, and the cell that is on: what it defines need not be there yet."""
+    among them, what data the cells' classes have, and the cell that is on: what it defines need not be there yet."""
     import pickle
 
-    found, others, room, tries = {}, {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
+    found, others, attributes, room, tries = {}, {}, {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
+    left = {"bytes": DIGESTED_BYTES_MAX}
     for name, value in list(namespace.items()):
         if name.startswith("__"):
             continue
         if issubclass(type(value), (*_BY_NAME, ModuleType)):
             others[name] = (shape_of(value), "")
+            if issubclass(type(value), type) and type.__getattribute__(value, "__module__") == "__main__":
+                attributes[name], size = _attributes_of(pickle, value, min(room, tries, VALUE_BYTES_MAX))
+                room, tries = room - size, tries - size
             continue
         file = _Bounded(min(room, tries, VALUE_BYTES_MAX))
         why = _write(pickle, value, file)
         if why:
-            others[name] = (shape_of(value), why)
+            others[name] = (shape_of(value, left), why)
         else:
             found[name] = b"".join(file.parts)
             room -= file.size
         tries -= file.size
-    return pickle.dumps((found, others, cell))
+    return pickle.dumps((found, others, attributes, cell))
+
+
+def _attributes_of(pickle, kind, most):
+    """Pickles of what a class has of data by name, but for what is its own or its maker's business, and how large they are."""
+    found, size = {}, 0
+    for name, value in list(type.__getattribute__(kind, "__dict__").items()):
+        if type(value) in _DATA and type(name) is str and not name.startswith("_"):
+            file = _Bounded(most - size)
+            if not _write(pickle, value, file):
+                found[name] = b"".join(file.parts)
+                size += file.size
+    return found, size
 
 
 def why_not_sent(value):

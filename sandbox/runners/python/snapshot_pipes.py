@@ -69,7 +69,8 @@ class SnapshotPipes:
         self.send(content, b"A")
 
     def answer(self):
-        """The three numbers of the last answer that the host has given since (../README.md); None: none. Raises Gone."""
+        """The three numbers of the last answer that the host has given since (../README.md), the third None where it is
+        not told; None: no answer. Raises Gone."""
         said = b""
         try:
             while self._answered.poll(0):
@@ -80,7 +81,10 @@ class SnapshotPipes:
         except OSError as failure:
             raise Gone(failure.strerror) from None
         words = said.split()
-        return tuple(map(number_of, (words[-1] + b"//").split(b"/")[:3])) if words else None
+        if not words:
+            return None
+        numbers = tuple(map(number_of, words[-1].split(b"/")[:3]))
+        return numbers + (0, None)[len(numbers) - 1:]  # a hutch-box that was replaced by a newer one says less
 
 
 def number_of(text):

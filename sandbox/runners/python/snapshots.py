@@ -42,7 +42,9 @@ class Snapshots:
         self.run_id = ""  # the last that a snapshot has
         self.woken = None  # what the waking has not brought back: each snapshot has it, for whoever asks later
         self.pipes = snapshot_pipes.open_pipes()
-        _, files_of_large, self._bytes_max = self.pipes and self.pipes.answer() or (0, 0, 0)
+        first, files_of_large, bytes_max = self.pipes and self.pipes.answer() or (0, 0, 0)
+        # A hutch-box that was replaced by a newer one says it in place of when.
+        self._bytes_max = first if bytes_max is None else bytes_max
         has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
         self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
         self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
@@ -185,7 +187,8 @@ class Snapshots:
             self._writes = False
             return False
         if answer is not None:
-            next_ms, number, self._bytes_max = answer
+            next_ms, number, bytes_max = answer
+            self._bytes_max = self._bytes_max if bytes_max is None else bytes_max
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
             known = (self._writer.large(), self._large)  # the second, where the writer has not come so far

@@ -3,8 +3,9 @@
 Executed by multiprocessing as it would execute the script of its parent, in a file that process_mains.py writes, which
 says where the cells are. Of each cell there are imports, functions, classes and constants: what it computes or prints
 is not done again, and what that has changed is not there rather than as it was. Then come the values that the session
-has given. A constant of which it could give no value stays only where the session's has the same shape: functions may have
-changed it, which the cells do not show. Names that come later are looked up when somebody asks for them.
+has given. A constant of which it could give no value stays where the session's has the same shape. A shape does not tell all
+(see value_shapes.py), so that some stay only where nothing in the cells may change them: functions may have, which goes unseen
+here. Names that come later are looked up when somebody asks for them.
 """
 
 import ast
@@ -18,16 +19,25 @@ from multiprocessing import process
 
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPUTES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _UNCHANGING = (type(None), bool, int, float, complex, str, bytes, range)
-_READS = {"copy", "count", "get", "index", "isdisjoint", "issubset", "issuperset", "items", "keys", "values"}
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_MUTATORS = {"add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update",
+             "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "symmetric_difference_update", "update"}
+# A value that stands in one of these by itself is only read there, and in calls of these functions.
+_READS = (ast.Attribute, ast.Subscript, ast.Compare, ast.BinOp, ast.UnaryOp, ast.For, ast.AsyncFor, ast.comprehension, ast.If, ast.While,
+          ast.Assert, ast.FormattedValue, ast.Expr, ast.Starred, ast.arg)
+_READERS = {"all", "any", "bool", "dict", "enumerate", "frozenset", "hash", "id", "isinstance", "iter", "len", "list", "max", "min", "print", "range",
+            "repr", "reversed", "set", "sorted", "str", "sum", "tuple", "type", "zip"}
 
 _cells, _values, _namespace = cells_path, values_path, namespace  # noqa: F821: the file that executes this gives them
 _shape_of = runpy.run_path(shapes_path)["shape_of"]  # noqa: F821
 _executed = {}  # how many came before, by cell
 _defined_by = {}  # the last cell that has, by name
 _constants = set()  # names that hold what a cell has written down
+_imported = set()
+_functions = {}  # that cells have defined, by shape
 _rebound_by_functions, _changed_by_functions = set(), set()
+_handed_on = set()  # names of values that whoever gets them may change
 _reasons = {}  # why names are missing that the session has
 
 
@@ -63,11 +73,15 @@ def _take_statement(statement, cell, flags):
     _defined_by.update(dict.fromkeys(stored, cell))
     for names, more in zip((_rebound_by_functions, _changed_by_functions), _changed_in_bodies(statement)):
         names.update(more)
+    _handed_on.update(_handed_on_by(statement))
     is_constant = _is_constant(statement)
     if (is_constant or isinstance(statement, _DEFINES)) and _is_executed(statement, cell, flags):
         (_constants.update if is_constant else _constants.difference_update)(stored)
+        (_imported.update if isinstance(statement, (ast.Import, ast.ImportFrom)) else _imported.difference_update)(stored)
         for name in stored:
             _reasons.pop(name, None)
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            _functions[_shape_of(_namespace[statement.name])] = _namespace[statement.name]
         return
     called = [_namespace[name] for name in mutated & _constants if not isinstance(_namespace.get(name), _UNCHANGING)]
     same = {name for name in _constants if any(_namespace.get(name) is value for value in called)}
@@ -94,33 +108,70 @@ def _touched(statement):
     """Names that it binds or unbinds, those of whose value it sets a part, and those of whose value it calls a method."""
     stored, changed, mutated = set(), set(), set()
     for node in _nodes_of(statement):
-        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            (stored if isinstance(node, ast.Name) else changed).add(_root_of(node))
+        stored.add(_bound_by(node))
+        if _sets_a_part(node):
+            changed.add(_root_of(node))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             mutated.add(_root_of(node.func))
-        elif isinstance(node, ast.alias):
-            stored.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            stored.add(node.name)
-        elif isinstance(node, ast.MatchMapping):
-            stored.add(node.rest)
     return stored - {None}, changed - {None}, mutated - {None}
+
+
+def _bound_by(node):
+    """The name that it binds or unbinds, or None."""
+    if isinstance(node, ast.Name):
+        return None if isinstance(node.ctx, ast.Load) else node.id
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.partition(".")[0]
+    if isinstance(node, ast.MatchMapping):
+        return node.rest
+    bind = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    return node.name if isinstance(node, bind) else None
+
+
+def _sets_a_part(node):
+    return isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
 
 
 def _changed_in_bodies(statement):
     """Names that functions of the statement set when they are called, and those of whose value they change a part."""
-    rebound, changed = set(), set()
-    for body in (node for node in ast.walk(statement) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))):
-        own, within = {node.arg for node in ast.walk(body.args) if isinstance(node, ast.arg)}, set()
-        for node in ast.walk(body):
-            if isinstance(node, ast.Global):
-                rebound.update(node.names)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _READS:
-                within.add(_root_of(node.func))
-            elif isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-                (own if isinstance(node, ast.Name) else within).add(_root_of(node))
+    rebound, changed, waiting = set(), set(), [(statement, set())]
+    if not isinstance(statement, _SCOPES):
+        waiting = [(scope, set()) for scope in _parts_of(statement)[1]]
+    while waiting:
+        scope, around = waiting.pop()
+        nodes, scopes = _parts_of(scope)
+        within = {_root_of(node) for node in nodes if _sets_a_part(node)}
+        within |= {_root_of(node.func) for node in nodes
+                   if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS}
+        own = around | {node.arg for node in nodes if isinstance(node, ast.arg)} | {_bound_by(node) for node in nodes + scopes}
+        rebound.update(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
         changed |= within - own
-    return rebound, changed
+        waiting += [(inner, around if isinstance(scope, ast.ClassDef) else own) for inner in scopes]  # methods see nothing of a class
+    return rebound, changed - {None}
+
+
+def _parts_of(scope):
+    """Its nodes but for those of functions and classes within it, and these."""
+    nodes, scopes, waiting = [], [], list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _SCOPES):
+            scopes.append(node)
+        else:
+            nodes.append(node)
+            waiting += ast.iter_child_nodes(node)
+    return nodes, scopes
+
+
+def _handed_on_by(statement):
+    """Names whose values stand where somebody gets them: arguments of calls, parts of other values, what is assigned or returned."""
+    for node in ast.walk(statement):
+        is_call = isinstance(node, ast.Call)
+        if isinstance(node, _READS) or is_call and isinstance(node.func, ast.Name) and node.func.id in _READERS:
+            continue
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and not (is_call and part is node.func):
+                yield part.id
 
 
 def _nodes_of(statement):
@@ -132,7 +183,7 @@ def _nodes_of(statement):
         node = waiting.pop()
         yield node
         for field, value in ast.iter_fields(node):
-            if not (isinstance(node, _BODIES) and field == "body" or isinstance(node, ast.comprehension) and field == "target"):
+            if not (isinstance(node, _SCOPES) and field == "body" or isinstance(node, ast.comprehension) and field == "target"):
                 waiting += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, ast.AST)]
 
 
@@ -146,14 +197,16 @@ def _take_values():
     """Values that are gone, or cannot be read here, leave what is no constant: less, but nothing old."""
     try:
         with open(_values, "rb") as file:
-            values, others, current = pickle.load(file)
+            values, others, attributes, current = pickle.load(file)
     except (OSError, EOFError, pickle.UnpicklingError) as failure:
         for name in list(_constants):
             _drop(name, f"{type(failure).__name__}: {failure}")
         return
     for name in [name for name in _namespace if not name.startswith("__") and name not in values]:
         why = _why_dropped(name, others, current)
-        if why:
+        if why and name not in _constants and others.get(name, [None])[0] in _functions:
+            _namespace[name] = _functions[others[name][0]]  # that of another name, or of an earlier cell: the last has not come as far
+        elif why:
             _drop(name, why)
     for name, pickled in values.items():
         try:
@@ -161,17 +214,66 @@ def _take_values():
             _reasons.pop(name, None)
         except Exception as failure:  # it needs what its cell computes
             _drop(name, f"{type(failure).__name__}: {failure}")
+    for name in attributes.keys() & _namespace.keys():
+        try:
+            _set_attributes(_namespace[name], attributes[name])
+        except Exception as failure:  # anything can be in them, and their class can refuse them
+            _drop(name, f"{type(failure).__name__}: {failure}")
+
+
+def _set_attributes(kind, attributes):
+    """Gives a class what the session's has: functions may have set its attributes since. One that cannot be read here is missed."""
+    for name, pickled in attributes.items() if isinstance(kind, type) else ():
+        try:
+            value = _Unpickler(io.BytesIO(pickled)).load()
+        except Exception:  # it needs what its cell computes
+            if name in vars(kind):
+                delattr(kind, name)
+            continue
+        grade, shape = _shape_of(value)
+        if grade != "exact" or name not in vars(kind) or (grade, shape) != _shape_of(vars(kind)[name]):
+            setattr(kind, name, value)
 
 
 def _why_dropped(name, others, current):
     """Why what the cells say of a name is not what the session has; empty where it is, or will be: the cell that is on is not at its end yet."""
+    is_to_come = _executed.get(_defined_by.get(name), -1) >= _executed.get(current, len(_executed))
     if name not in others:
-        is_to_come = _executed.get(_defined_by.get(name), -1) >= _executed.get(current, len(_executed))
         return "" if is_to_come else "the session has it no more"
     shape, why = others[name]
-    if name not in _constants or shape is not None and shape == _shape_of(_namespace[name]):
-        return ""
-    return why or "functions have changed it"
+    own = _shape_of(_namespace[name])
+    may_have_changed = name in _rebound_by_functions or name in _changed_by_functions
+    if name not in _constants:
+        is_told = shape[0] == own[0] == "exact" and (name in _rebound_by_functions or name not in _imported)  # hutch adapts some libraries
+        is_right = not is_told or shape == own or is_to_come and name not in _rebound_by_functions
+        return "" if is_right else "the session has another one than its last cell defines"
+    is_untouched = not may_have_changed and name not in _handed_on
+    return "" if is_to_come and is_untouched or _is_unchanged(name, shape, own, may_have_changed) else why or "functions have changed it"
+
+
+def _is_unchanged(name, shape, own, may_have_changed):
+    grade = shape[0]
+    if grade != "outline":
+        return shape == own and (grade == "exact" or not may_have_changed)
+    kind, length, digest = shape[1]
+    if own[0] != "outline" or length is None or (kind, length) != own[1][:2]:
+        return False
+    if digest and own[1][2] and (digest == own[1][2] or not _has_sets(_namespace[name])):
+        return digest == own[1][2]
+    return not may_have_changed and name not in _handed_on
+
+
+def _has_sets(value):
+    """Sets make digests differ that are of equal values. Only a value that has been digested has few enough parts to look at."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (set, frozenset)):
+            return True
+        if isinstance(part, (list, tuple, dict)):
+            waiting += part
+            waiting += part.values() if isinstance(part, dict) else ()
+    return False
 
 
 def _drop_later_ones():
@@ -212,7 +314,8 @@ def _missing(name):
     """Stands in for what is not there. Its use is an error that comes back; an exception here would only end this process."""
     words = (f"{name} of a cell is not there in this process, which multiprocessing has started anew (spawn, forkserver): "
              f"it has what cells import and define, not what they compute. Put it into a file (/workspace/work.py, "
-             f"`from work import {name}`), or use multiprocessing.get_context('fork')")
+             f"`from work import {name}`), or use multiprocessing.get_context('fork')"
+             f"{f' ({_reasons[name]})' if name in _reasons else ''}")
 
     class Called(type):
         def __call__(cls, *_arguments, **_named):

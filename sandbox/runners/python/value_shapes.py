@@ -1,28 +1,51 @@
-"""What a value is made of, as plain data that two processes can compare: where a process has executed the same of a cell, but cannot be given the
-value, equal shapes say that nothing has changed it since."""
+"""Tells how a value is made, as plain data that two processes can compare: where a process has executed the same of a cell, but cannot be given the
+value, equal shapes say that nothing has changed it since.
 
-from types import BuiltinFunctionType, FunctionType, ModuleType
+There are three grades. Equal shapes that are EXACT say so by themselves. Those that are ALIKE have objects in them of which only the type is told,
+and an OUTLINE is of what has too much in it for a shape: there others have to say that nothing changes the value.
+"""
 
+import sys
+from collections import deque
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType, UnionType
+
+EXACT, ALIKE, OUTLINE = "exact", "alike", "outline"
 PARTS_MAX = 2000
 TEXT_MAX = 100_000
+DEPTH_MAX = 100  # what pickles shapes has as many levels again, and the room of the stack that users leave it
+DIGESTED_BYTES_MAX = 4 << 20  # some tens of milliseconds
 _WRITTEN_ALIKE = (type(None), bool, int, float, complex, range, type(...))
+_WITH_PARTS = (list, tuple, set, frozenset, dict, deque, str, bytes, bytearray)
+_SAID_BY_TYPING = ("_name", "__name__", "__origin__", "__args__", "__metadata__", "__forward_arg__")
 
 
 class _Shapeless(Exception):
     pass
 
 
-def shape_of(value):
-    """None for what has more in it than data and what goes by a name, or too much."""
+def shape_of(value, left=None):
+    """Its grade and its shape: that of an outline is the type, how many parts it has and a digest, each None where it is not known.
+    `left` has how many "bytes" may still be digested, of this value and of others."""
+    room = {"parts": PARTS_MAX, "text": TEXT_MAX, "depth": DEPTH_MAX, "objects": 0}
     try:
-        return _shape(value, {"parts": PARTS_MAX, "text": TEXT_MAX})
+        shape = _shape(value, room)
+        return (ALIKE if room["objects"] else EXACT, shape)
     except (_Shapeless, RuntimeError, ValueError):  # within itself; changed by another thread meanwhile; an integer of too many digits
-        return None
+        kind = type(value)
+        length = len(value) if kind in _WITH_PARTS else None
+        return (OUTLINE, (_name_of(kind), length, None if length is None else _digest_of(value, left or {"bytes": DIGESTED_BYTES_MAX})))
 
 
 def _shape(value, room):
     _take(room, "parts", 1)
-    kind = type(value)
+    _take(room, "depth", 1)
+    shape = _shape_within(value, type(value), room)
+    room["depth"] += 1
+    return shape
+
+
+def _shape_within(value, kind, room):
     if kind in _WRITTEN_ALIKE:
         return (kind.__name__, repr(value))
     if kind in (str, bytes):
@@ -34,27 +57,85 @@ def _shape(value, room):
         return (kind.__name__, frozenset([_shape(part, room) for part in value]))
     if kind is dict:
         return ("dict", tuple([(_shape(key, room), _shape(part, room)) for key, part in value.items()]))
-    return _name(value, kind)
+    if kind is MethodType and type(value.__func__) is FunctionType or kind is BuiltinFunctionType and not _is_of_module(value):
+        return ("method", _shape(value.__self__, room), value.__name__)
+    if issubclass(kind, Enum):
+        number = object.__getattribute__(value, "_value_")  # several flags together need not have a name
+        return ("member", _name_of(kind), object.__getattribute__(value, "_name_"), repr(number) if type(number) is int else "")
+    if kind in (GenericAlias, UnionType) or _name_of(kind)[0] == "typing" and not issubclass(kind, type):
+        return ("typing", kind.__name__, *[_shape(_said(value, name), room) for name in _SAID_BY_TYPING])
+    return _name(value, kind, room)
 
 
-def _name(value, kind):
+def _name(value, kind, room):
     if kind is FunctionType:
         code = value.__code__
         line = code.co_firstlineno if "<lambda>" in value.__qualname__ else 0  # a file may have been edited since
         return ("function", value.__qualname__, code.co_filename, line)
-    if kind is BuiltinFunctionType and isinstance(value.__self__, (ModuleType, type(None))):
+    if kind is BuiltinFunctionType:
         return ("builtin", value.__module__, value.__qualname__)
-    if kind is ModuleType:
-        return ("module", _as_main(value.__name__))
+    if issubclass(kind, ModuleType):
+        return ("module", _as_main(object.__getattribute__(value, "__dict__").get("__name__")))  # others may import at a question
     if issubclass(kind, type):
-        names = [type.__getattribute__(value, name) for name in ("__module__", "__qualname__")]
-        if all(type(name) is str for name in names):
-            return ("class", _as_main(names[0]), names[1])
-    raise _Shapeless
+        return ("class", *_name_of(value))
+    if issubclass(kind, _WITH_PARTS) and _name_of(kind)[0] in ("builtins", "collections", "__main__"):
+        raise _Shapeless
+    for name in ("stdin", "stdout", "stderr"):
+        if value is getattr(sys, name, None):  # hutch has types of its own for them
+            return ("stream", name)
+    room["objects"] += 1
+    return ("object", *_name_of(kind))
+
+
+def _said(alias, name):
+    """Its attribute, without those of the class that it is an alias of."""
+    try:
+        return object.__getattribute__(alias, name)
+    except AttributeError:
+        return None
+
+
+def _is_of_module(function):
+    return isinstance(function.__self__, (ModuleType, type(None)))
+
+
+def _name_of(kind):
+    """The module and the name of a type, which may have made them something else than text."""
+    return tuple([_as_main(type.__getattribute__(kind, name)) for name in ("__module__", "__qualname__")])
 
 
 def _as_main(module):
+    if type(module) is not str:
+        return ""
     return "__main__" if module == "__mp_main__" else module
+
+
+def _digest_of(value, left):
+    """Equal for equal data; None where there is more, or anything else in it. Sets have an order of their own in each process, and none here."""
+    import hashlib
+    import pickle
+
+    class Pickler(pickle.Pickler):
+        def reducer_override(self, _part):
+            raise _Shapeless
+
+    class Digest:
+        def write(self, part):
+            size = memoryview(part).nbytes
+            _take(room, "bytes", size)
+            left["bytes"] -= size
+            digest.update(part)
+
+    room, digest = {"bytes": min(left["bytes"], DIGESTED_BYTES_MAX)}, hashlib.blake2b(digest_size=16)
+    if type(value) in (set, frozenset):
+        return None
+    pickler = Pickler(Digest(), 4)
+    pickler.fast = True  # without a word on which parts are one object, which the processes need not have alike
+    try:
+        pickler.dump(value)
+    except (_Shapeless, RuntimeError, ValueError, pickle.PicklingError):  # as above
+        return None
+    return digest.digest()
 
 
 def _take(room, what, count):

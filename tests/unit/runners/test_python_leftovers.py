@@ -209,9 +209,11 @@ def test_what_the_session_has_deleted_is_not_there(python, forget, method):
 
 @ANEW
 def test_what_comes_later_in_the_cell_of_the_pool_is_there(python, method):
-    ending = python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\nlimits = {{'a': lambda: 4}}\n"
-                        "def made(x): return x + limits['a']()\nprint(pool.map(made, [1])); pool.terminate()")
-    assert ending.stdout == "[5]\n", ending.stderr
+    cell = (f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\nlimits = {{'a': lambda: 4}}\n"
+            "def made(x): return x + limits['a']()\nprint(pool.map(made, [1])); pool.terminate()")
+    for turn in range(2):  # the second time those of the first are there when the pool starts
+        ending = python.run(cell)
+        assert ending.stdout == "[5]\n", ending.stderr
 
 
 @ANEW
@@ -256,6 +258,124 @@ def test_what_no_cell_changes_is_there_however_it_is_used(python, method):
     python.run("def made(x): return handlers['up'](x), names, math.floor(x)")
     ending = python.run(POOL.format(method=method, what="made"))
     assert ending.stdout == "[(2, ['a', 'b'], 1), (3, ['a', 'b'], 2)]\n", ending.stderr
+
+
+LIBRARY = """import sys, types
+class Lazy(types.ModuleType): pass
+class Kind: __slots__ = ()
+sys.modules[__name__].__class__ = Lazy
+kind, calls = Kind(), {}
+"""
+
+
+@ANEW
+@pytest.mark.parametrize("made, used", [
+    ("import enum\nclass Mode(enum.Enum):\n    FAST = object()\nCONFIG = {'mode': Mode.FAST, 'lock': threading.Lock}", "CONFIG['mode'].name"),
+    ("import signal\nSIGNALS = {signal.SIGTERM: lambda: 'ended'}", "SIGNALS[signal.SIGTERM]()"),
+    ("from typing import *\nGrid = List[List[int]]; Maybe = Optional[Grid] | str; Pair = tuple[int, 'Grid']", "Grid, Maybe, Pair"),
+    ("import random\nseed = random.seed; draw = {'by': random.random}", "seed(1), draw['by']() < 1"),
+    ("import os, sys\nhome = os.environ; error = [sys.stderr]", "home['HOME'], error[0].fileno()"),
+    ("import library\nbackend = [library]; kind = {'kind': library.kind}", "backend[0].calls, type(kind['kind']).__name__"),
+])
+def test_what_objects_of_libraries_stand_in_is_there(python, made, used, method):
+    (python.cwd / "library.py").write_text(LIBRARY)
+    assert python.run(f"import threading\n{made}").ok
+    there = python.run(f"def made(x): return str(({used}))\nmade(1)").text
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == f"[{there}, {there}]\n", ending.stderr
+
+
+@ANEW
+def test_objects_of_large_libraries_are_there(extras, method):
+    extras.run("from scipy import stats; import matplotlib.pyplot as plt, sympy\n"
+               "density = stats.norm.pdf; shown = {'map': plt.cm.viridis, 'n': 3}; ratio = [sympy.pi]")
+    assert extras.run("def made(x): return round(float(density(0)), 3), shown['map'].name, str(ratio[0])").ok
+    ending = extras.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == f"{[(0.399, 'viridis', 'pi')] * 2}\n", ending.stderr
+
+
+@ANEW
+@pytest.mark.parametrize("made", [
+    "import sys\ndata = [sys.stderr]\ndef choose(): data[0] = sys.stdout",
+    "import sys\ndata = sys.stderr\ndef choose():\n    global data\n    data = sys.stdout",
+    "import enum, threading\nclass Mode(enum.Enum): FAST, SLOW = threading.Lock(), threading.RLock()\ndata = [Mode.FAST]\n"
+    "def put(rows): rows[0] = Mode.SLOW\ndef choose(): put(data)",
+    "data = [None] * 1_500_000\ndef put(rows): rows[5] = 'new'\ndef choose(): put(data)",
+    "data = [[1]] * 700_000\ndef choose():\n    for row in data[:1]: row[0] = 2",
+    "data = [lambda: 1] * 3000\ndef put(rows): rows[5] = max\ndef choose(): put(data)",
+    "data = [lambda: 1] * 3000\ndef choose(): data[5] = max"])
+def test_what_functions_may_have_changed_is_missed_where_shapes_do_not_tell_all(python, made, method):
+    assert python.run(f"{made}\nchoose()\ndef made(x): return bool(data)").ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert not ending.ok and ending.error["message"] == "name 'data' is not defined"
+
+
+@ANEW
+@pytest.mark.parametrize("made, used", [
+    ("data = [True] * 2_000_000", "sum(data)"), ("data = [0.0] * 300_000\ndef show(rows): return rows[0]\nshow(data)", "len(data)"),
+    ("data = {'a': [lambda: 1] * 3000}\nprint(len(data))", "data['a'][0]()"), ("data = 'ab' * 1_000_000", "data.count('a')"),
+    ("data = " + "[" * 60 + "lambda: 1" + "]" * 60, "len(data)"), ("data = {lambda: 1, NUMBERS}", "len(data)"),
+    ("data = [{'a', 'b', 'c', 'd', 'e', 'f'}, 'x' * 1_100_000, [NUMBERS]]", "sorted(data[0])")])
+def test_what_is_too_large_is_there_where_nothing_changes_it(python, made, used, method):
+    made = made.replace("NUMBERS", ", ".join(map(str, range(3000))))
+    assert python.run(f"{made}\ndef made(x): return {used}").ok
+    there = python.run("made(1)").text
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == f"[{there}, {there}]\n", ending.stderr
+
+
+@ANEW
+def test_a_pool_starts_beside_what_is_nested_deeply(python, method):
+    python.run("deep = {1: lambda: 1}\nfor turn in range(400): deep = {1: deep}\ndef made(x): return x")
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == "[1, 2]\n", ending.stderr
+
+
+@ANEW
+def test_a_pool_that_is_kept_has_what_functions_only_read(python, method):
+    python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\npool.map(abs, [-1])")
+    python.run("CONFIG = {'sep': '-'}; STOP = {'a', 'b'}; TABLE = {1: ' x '}; rows = ['global']\n"
+               "def made(x):\n    found = STOP.intersection('bc') | STOP.union('a')\n    return CONFIG['sep'].join(sorted(found)), TABLE[x].strip(), rows\n"
+               "def other():\n    rows = []\n    def more(): rows.append(1)\n    return more")
+    assert python.run("pool.map(made, [1])").text == "[('a-b', 'x', ['global'])]"
+    python.run("class Kept:\n    lines = []\n    def more(self): lines.append(1)\nlines = []\nKept().more()")  # a class's names are not its methods'
+    ending = python.run("def told(x): return lines\npool.map(told, [1])")
+    assert not ending.ok and ending.error["message"] == "name 'lines' is not defined"
+
+
+@ANEW
+@pytest.mark.parametrize("rebind", ["def choose():\n    global process\n    process = fast\nchoose()", "globals().update(process=fast)",
+                                    "1 / 0\ndef process(x): return 'never defined'"])
+def test_a_function_is_the_one_that_the_session_has(python, rebind, method):
+    python.run("def fast(x): return 'fast'\ndef process(x): return 'fast'")
+    python.run("def process(x): return 'slow'" if "fast" in rebind else "pass")
+    python.run(rebind)
+    assert python.run("def made(x): return process(x)\nmade(1)").text == "'fast'"
+    within = python.run("def process(x): return 'slow'\ndef choose():\n    global process\n    process = fast\nchoose()\n"
+                        "def made(x): return process(x)\n" + POOL.format(method=method, what="made")) if "global" in rebind else None
+    assert not within or within.stdout == "['fast', 'fast']\n", within.stderr
+    for what in ("made", "process"):
+        ending = python.run(POOL.format(method=method, what=what))
+        assert ending.stdout == "['fast', 'fast']\n", ending.stderr
+
+
+@ANEW
+def test_a_function_that_no_cell_defines_is_missed_rather_than_another(python, method):
+    python.run("def maker():\n    def made(): return 'made'\n    return made\ndef process(): return 'slow'\n"
+               "def choose():\n    global process\n    process = maker()\nchoose()")
+    ending = python.run("def told(x): return process()\n" + POOL.format(method=method, what="told"))
+    assert not ending.ok and ending.error["message"] == "name 'process' is not defined"
+
+
+@ANEW
+def test_classes_have_the_data_that_functions_have_set(python, method):
+    assert python.run("import enum\nclass Config:\n    rate = 1; table = {'a': 1}; many = set(); _own = 1\n    def up(self): return self.rate\n"
+                      "class Mode(enum.IntEnum): FAST = 1\n"
+                      "def tune(r): Config.rate = r; Config.table['b'] = 2; Config.many |= set(range(3000)); Config.more = 'more'\ntune(5)\n"
+                      "def made(x): return Config().up() * x, Config.table, len(Config.many), Config.more, Mode.FAST").ok
+    there = python.run("[made(1), made(2)]").text
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == there + "\n", ending.stderr
 
 
 def test_scripts_of_processes_that_have_begun_do_not_pile_up(python, tmp_path):

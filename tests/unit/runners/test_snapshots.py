@@ -459,6 +459,17 @@ def test_a_snapshot_has_as_much_as_the_last_answer_allows(start, tmp_path):
     assert size > 9 << 20 and keeper.last_end.split()[1] == b"0", keeper.last_end
 
 
+@pytest.mark.parametrize("language, first, second", [("python", "x = 1", "y = 2"), ("javascript", "let x = 1", "let y = 2")])
+def test_a_hutch_box_that_was_replaced_loses_nothing(start, tmp_path, language, first, second):
+    keeper = Keeper(tmp_path / "snapshot")
+    keeper.is_older = True
+    runner = start(language, keeper=keeper)
+    for code in (first, second):
+        runner.run(code)
+        keeper.take()
+    assert start(language, keeper=keeper).run("x + y").text == "3"
+
+
 def test_a_snapshot_without_its_large_values_has_the_others_and_names_what_is_gone(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper, extras=True)

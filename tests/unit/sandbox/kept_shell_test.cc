@@ -120,26 +120,49 @@ TEST(KeptShellTest, ACopyTakesThePlaceOfTheOlderOneOnceItIsWhole) {
   EXPECT_EQ(second.text(), "#3\nthree\n#3\n");
 }
 
-TEST(KeptShellTest, WhatIsLeftWhileACopyIsMadeOrRestedFromIsCopiedAsWell) {
+TEST(KeptShellTest, WhatIsOnTheDiskStaysUntilTheNextCopyIs) {
   const TemporaryDirectory session;
   const std::string copies[] = {session.path() + "/state/bash.0", session.path() + "/state/bash.1"};
-  const auto newest = [&copies] { return std::max(text_in(copies[0]), text_in(copies[1])); };
-  {
-    Box box(session.path());
-    const auto leave = [&box](int number) {
-      const std::string line = "#" + std::to_string(number) + "\n";
-      box.keep(number % 2, line + "x\n" + line);
-      box->store();
-    };
-    for (int number = 1; number <= 3; ++number) leave(number);
-    while (newest() != "#3\nx\n#3\n") box.turn();
-    leave(4);
-    EXPECT_TRUE(box->is_stored()) << "a pause waits for no rest";
-    leave(5);
-    while (newest() != "#5\nx\n#5\n") box.turn();
-    leave(6);
+  Box box(session.path());
+  const auto leave = [&box](int number) {
+    const std::string line = "#" + std::to_string(number) + "\n";
+    box.keep(number % 2, line + "x\n" + line);
+    box->store();
+    EXPECT_TRUE(box->is_stored()) << "whoever kills the box now finds it";
+  };
+  leave(1);
+  box->flush();
+  for (int number = 2; number <= 4; ++number) {
+    leave(number);
+    EXPECT_EQ(text_in(copies[0]), "#1\nx\n#1\n") << "nobody has heard of the disk";
   }
-  EXPECT_EQ(newest(), "#6\nx\n#6\n") << "nor does an end";
+  EXPECT_EQ(text_in(copies[1]), "#4\nx\n#4\n");
+  box->flush();
+  leave(5);
+  EXPECT_EQ(text_in(copies[0]), "#5\nx\n#5\n") << "the disk has a newer one";
+}
+
+TEST(KeptShellTest, AShellThatBeginsAnewIsNotTakenForAnOlderOne) {
+  const TemporaryDirectory session;
+  Box first(session.path());
+  first.keep(0, "#8\nold\n#8\n");
+  first.store();
+  first.keep(0, "#1\nnew\n#1\n");
+  first.store();
+  EXPECT_TRUE(first->is_stored());
+  Box second(session.path());
+  EXPECT_TRUE(second->put_back());
+  EXPECT_EQ(second.text(), "#1\nnew\n#1\n");
+}
+
+TEST(KeptShellTest, ABoxThatIsGoingTakesNoCopyAway) {
+  const TemporaryDirectory session;
+  Box box(session.path());
+  box.keep(0, "#1\none\n#1\n");
+  box.store();
+  std::filesystem::remove_all(box.state());
+  box.store();
+  EXPECT_EQ(text_in(session.path() + "/state/bash.0"), "#1\none\n#1\n");
 }
 
 TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {

@@ -265,7 +265,6 @@ TEST_F(KeptStateTest, AProcessThatDidNotStartHasTriedNothing) {
 }
 
 TEST_F(KeptStateTest, WhatWasSetAsideIsForgottenToo) {
-  std::ofstream(directory_.path() + "/state/python.0.before") << "of one that was tried again";
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B", "Dbad", "E3"}) send(ends, packet);
   settle(ends);
@@ -480,45 +479,6 @@ TEST_F(KeptStateTest, LargeValuesAreSetAsideAndForgottenWithTheirSnapshot) {
   EXPECT_EQ(read("python.0"), "");
   kept_->forget();
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/state"));
-}
-
-// As bring_back_snapshots() leaves them: what was set aside is there, what it took the place of is
-// "before".
-TEST_F(KeptStateTest, OneThatIsTriedAgainInVainGivesItsPlaceBack) {
-  std::ofstream(directory_.path() + "/state/python") << "tried";
-  std::ofstream(directory_.path() + "/state/python.before") << "other";
-  std::ofstream(directory_.path() + "/state/python.1.before") << "large";
-  open();
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(read(kept_->give().value().stored.snapshot), "tried");
-  const KeptState::Ends third = kept_->give().value();
-  EXPECT_TRUE(kept_->take_set_aside());
-  EXPECT_EQ(read(third.stored.snapshot), "other");
-  ASSERT_EQ(third.stored.large.size(), 1U);
-  EXPECT_EQ(read(third.stored.large[0]), "large");
-  EXPECT_EQ(read("python.bad"), "tried");
-  EXPECT_EQ(read("python.before"), "");
-}
-
-TEST_F(KeptStateTest, OneThatIsTriedAgainAndReadLeavesTheOtherSetAside) {
-  std::ofstream(directory_.path() + "/state/python") << "tried";
-  std::ofstream(directory_.path() + "/state/python.before") << "other";
-  open();
-  const KeptState::Ends ends = kept_->give().value();
-  send(ends, "W");
-  settle(ends);
-  EXPECT_EQ(read("python") + " " + read("python.bad"), "tried other");
-  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "tried");
-}
-
-// Its interpreter knows nothing: what that stores would take the place of what is there again.
-TEST_F(KeptStateTest, OneThatIsTriedAgainAndIsNoGoodCostsNothing) {
-  std::ofstream(directory_.path() + "/state/python") << "damaged";
-  std::ofstream(directory_.path() + "/state/python.before") << "other";
-  open();
-  const KeptState::Ends ends = kept_->give().value();
-  for (const char* packet : {"M", "B", "Dabc", "E3"}) send(ends, packet);
-  while (read("python.bad") != "damaged") ASSERT_TRUE(loop_->turn().ok());
-  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "other");
 }
 
 TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhetherItHasEverything) {

@@ -94,7 +94,8 @@ TEST_F(SessionStatesTest, AListHasThoseWhoseBoxesSaySo) {
   say_busy(busy);
   const auto listed = [&](const std::optional<SessionStatus>& status) {
     std::set<std::string> ids;
-    for (const auto& state : states().list(principal_, status).value()) {
+    const auto all = states().list(principal_, status).value();
+    for (const auto& state : *all) {
       ids.insert(state.session.id);
     }
     return ids;
@@ -106,7 +107,7 @@ TEST_F(SessionStatesTest, AListHasThoseWhoseBoxesSaySo) {
   EXPECT_EQ(listed(SessionStatus::kStopped), Ids{dead.id});
   EXPECT_EQ(listed(SessionStatus::kDestroyed), Ids{destroyed.id});
   EXPECT_EQ(calls("find", destroyed.id), 0) << "nothing of it can answer";
-  EXPECT_TRUE(states().list("another principal", {}).value().empty());
+  EXPECT_TRUE(states().list("another principal", {}).value()->empty());
 }
 
 TEST_F(SessionStatesTest, OnlyAPauseThatWasAskedForIsSleep) {

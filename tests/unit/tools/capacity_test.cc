@@ -30,7 +30,7 @@ class CapacityTest : public tools::fake::ToolsFixture {
     return manager_->services().sessions.create(principal_, options);
   }
   std::size_t counted() {
-    return manager_->services().states.list(principal_, std::nullopt).value().size();
+    return manager_->services().states.list(principal_, std::nullopt).value()->size();
   }
 
   const std::string principal_ = store_->principals.ensure("p").value();
@@ -60,8 +60,8 @@ TEST_F(CapacityTest, AnotherFailureOfAStartIsKeptToBeLookedAt) {
   sandbox_.fail_starts_with(base::error(Error::Kind::kInternal, "mount /proc: no"));
   EXPECT_FALSE(create().ok());
   const auto listed = manager_->services().states.list(principal_, std::nullopt).value();
-  ASSERT_EQ(listed.size(), 1U);
-  EXPECT_EQ(listed[0].session.status, sessions::SessionStatus::kError);
+  ASSERT_EQ(listed->size(), 1U);
+  EXPECT_EQ(listed->at(0).session.status, sessions::SessionStatus::kError);
 }
 
 TEST(CapacityOverHttp, IsToldWithWhenToTryAgain) {

@@ -127,7 +127,8 @@ bool is_asked_for(const sessions::Session& session, const json& one, const Listi
 base::Result<Response> list_sandboxes(const Services& services, const Request& request) {
   const Listing listing = TRY(listing_in(services, request));
   std::map<PagePlace, json> found;
-  for (const auto& state : TRY(services.states.list(request.principal.id, std::nullopt))) {
+  const auto states = TRY(services.states.list(request.principal.id, std::nullopt));
+  for (const auto& state : *states) {
     json one = TRY(sandbox_view(services, state.session));
     if (!is_asked_for(state.session, one, listing)) continue;
     one.erase("envdAccessToken");
