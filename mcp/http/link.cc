@@ -12,6 +12,7 @@
 
 #include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
+#include "mcp/worker_pool.h"
 
 namespace mcp::http {
 namespace {
@@ -351,7 +352,17 @@ bool Link::send(std::string bytes) {
 }
 
 bool Link::send_patiently(std::string bytes) {
+  if (!has_room()) {
+    const WorkerPool::Aside aside;  // whoever waits for its client keeps no other call waiting
+    Lock lock(mutex_);
+    wait_for_room(lock);
+  }
   Lock lock(mutex_);
+  wait_for_room(lock);
+  return send(std::move(bytes), lock);
+}
+
+void Link::wait_for_room(Lock& lock) {
   const auto is_its_turn = [this] {
     return state_ != State::kStreaming || given_up_ || has_room_now();
   };
@@ -360,7 +371,6 @@ bool Link::send_patiently(std::string bytes) {
     before = times_emptied_;
   } while (!less_waits_.wait_for(lock, host_.bounds().write_patience, is_its_turn) &&
            times_emptied_ != before);
-  return send(std::move(bytes), lock);
 }
 
 bool Link::send(std::string bytes, Lock& lock) {

@@ -99,6 +99,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
 
   [[nodiscard]] bool has_input() const;
   [[nodiscard]] bool has_room_now() const;
+  // Returns when there is room, the link has ended, or its client has taken nothing for too long.
+  void wait_for_room(Lock& lock);
   void read_head(Lock& lock);
   void next_request(Lock& lock);
   void discard(Lock& lock);

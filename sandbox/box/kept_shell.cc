@@ -62,6 +62,9 @@ bool KeptShell::put_back() {
   const auto file =
       base::open_file(place.get(), kCopies[0], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return false;
+  // Only the box before knew whether the disk has it; where it has, this takes no time.
+  const auto kept = base::open_file(directory_.get(), kCopies.at(newer), O_RDONLY | O_NOFOLLOW);
+  if (kept.ok()) (void)::fsync(kept.value().get());
   stored_number_ = synced_number_ = bash_state_number_of(text);
   next_ = 1 - newer;
   return true;

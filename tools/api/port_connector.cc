@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "mcp/worker_pool.h"
 #include "sessions/boxes.h"
 #include "sessions/session.h"
 #include "tools/api/json_answer.h"
@@ -84,7 +85,10 @@ base::Status PortConnector::try_to_connect(const sessions::Session& session, con
       std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
           of_all, of_port);
   pair.client = TRY(base::duplicate(taken.fd.get()));
-  pair.server = TRY(services_.boxes.connect(session, how.port));
+  pair.server = TRY([&] {
+    const mcp::WorkerPool::Aside aside;  // a full backlog of one is no wait for others
+    return services_.boxes.connect(session, how.port);
+  }());
   if (head.waits_to_continue) TRY(let_continue(pair.client.get()));
   pair.to_server = head.text + taken.rest;
   pair.opening = ports::head_for_client(head.upgrades, how);

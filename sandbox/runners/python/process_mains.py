@@ -4,10 +4,12 @@ values of that moment, as far as they are plain and small; of the others why the
 import json
 import os
 import sys
+from _ast import ClassDef
+from enum import EnumMeta
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from hutch_runner.imports import WhenImported
-from hutch_runner.value_shapes import shape_of
+from hutch_runner.value_shapes import has_data, shape_of
 
 VALUE_BYTES_MAX = 1 << 20
 VALUES_BYTES_MAX = 2 << 20
@@ -21,7 +23,6 @@ _TOO_LARGE = "it is too large: a value may have 1 MiB, and all have 2"
 _PLAIN = {"builtins", "collections", "datetime", "decimal", "fractions", "functools", "ipaddress", "numpy", "operator", "pandas", "pathlib",
           "pyarrow", "random", "re", "types", "uuid", "zoneinfo"}
 _BY_NAME = (type, FunctionType, BuiltinFunctionType)
-_DATA = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
 class ProcessMains:
@@ -49,7 +50,8 @@ class ProcessMains:
         """The path of one for these values: a copy of a fork server's process executes it only where it is not the server's own."""
         folder = os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state")
         path = os.path.join(folder, f"cells-{os.getpid()}")
-        values = _values_of(vars(sys.modules["__main__"]), next(reversed(self._cells.sources), ""))
+        cell = next(reversed(self._cells.sources), "")
+        values = _values_of(vars(sys.modules["__main__"]), (cell, _classes_defined(self._cells.tree, cell)))
         if path != self._path or values != self._values:
             self._path, self._values = path, values
             self._number += 1
@@ -81,43 +83,67 @@ class ProcessMains:
         self._count = len(self._cells.sources)
 
 
-def _values_of(namespace, cell):
+def _classes_defined(tree, cell):
+    """Names of the classes of the cell that is on which are there already. Where none of its frames is anywhere, all of them are."""
+    ends = {statement.name: statement.end_lineno for statement in tree.body if isinstance(statement, ClassDef)} if tree else {}
+    line = _line_of(cell)
+    return [name for name, end in ends.items() if line is None or end < line]
+
+
+def _line_of(cell):
+    for frame in sys._current_frames().values():  # a thread may start the process for it
+        while frame is not None:
+            if (frame.f_code.co_filename, frame.f_code.co_name) == (cell, "<module>"):
+                return frame.f_lineno
+            frame = frame.f_back
+    return None
+
+
+def _values_of(namespace, current):
     """A pickle of pickles by name: one that cannot be read costs none of the others. With them of all others the shape and why they are not
-    among them, what data the cells' classes have, and the cell that is on: what it defines need not be there yet."""
+    among them, what the cells' classes have, and the cell that is on with its classes that are there: what it defines else need not be yet."""
     import pickle
 
-    found, others, attributes, room, tries = {}, {}, {}, VALUES_BYTES_MAX, TRIED_BYTES_MAX
-    left = {"bytes": DIGESTED_BYTES_MAX}
+    found, others, attributes, classes = {}, {}, {}, {}
+    room = {"found": VALUES_BYTES_MAX, "tried": TRIED_BYTES_MAX, "bytes": DIGESTED_BYTES_MAX}
     for name, value in list(namespace.items()):
         if name.startswith("__"):
             continue
         if issubclass(type(value), (*_BY_NAME, ModuleType)):
             others[name] = (shape_of(value), "")
-            if issubclass(type(value), type) and type.__getattribute__(value, "__module__") == "__main__":
-                attributes[name], size = _attributes_of(pickle, value, min(room, tries, VALUE_BYTES_MAX))
-                room, tries = room - size, tries - size
+            is_kind = issubclass(type(value), type) and not issubclass(type(value), EnumMeta)
+            if is_kind and type.__getattribute__(value, "__module__") == "__main__":
+                if id(value) not in classes:  # another name of one takes no room
+                    classes[id(value)] = _attributes_of(pickle, value, room)
+                attributes[name] = classes[id(value)]
             continue
-        file = _Bounded(min(room, tries, VALUE_BYTES_MAX))
-        why = _write(pickle, value, file)
+        pickled, why = _pickled(pickle, value, room)
         if why:
-            others[name] = (shape_of(value, left), why)
+            others[name] = (shape_of(value, room), why)
         else:
-            found[name] = b"".join(file.parts)
-            room -= file.size
-        tries -= file.size
-    return pickle.dumps((found, others, attributes, cell))
+            found[name] = pickled
+    return pickle.dumps((found, others, attributes, current))
 
 
-def _attributes_of(pickle, kind, most):
-    """Pickles of what a class has of data by name, but for what is its own or its maker's business, and how large they are."""
-    found, size = {}, 0
+def _attributes_of(pickle, kind, room):
+    """Pickles of what a class has by name, but for what is its own or its maker's business; or None, the shape and why it is not sent."""
+    found = {}
     for name, value in list(type.__getattribute__(kind, "__dict__").items()):
-        if type(value) in _DATA and type(name) is str and not name.startswith("_"):
-            file = _Bounded(most - size)
-            if not _write(pickle, value, file):
-                found[name] = b"".join(file.parts)
-                size += file.size
-    return found, size
+        if type(name) is str and not name.startswith("_"):
+            pickled, why = _pickled(pickle, value, room) if has_data(value) else (None, "the session has another one than its cell defines")
+            found[name] = (pickled, None if pickled else shape_of(value, room), why)
+    return found
+
+
+def _pickled(pickle, value, room):
+    """Its pickle and an empty text; or None and why there is none."""
+    file = _Bounded(min(room["found"], room["tried"], VALUE_BYTES_MAX))
+    why = _write(pickle, value, file)
+    room["tried"] -= file.size
+    if why:
+        return None, why
+    room["found"] -= file.size
+    return b"".join(file.parts), ""
 
 
 def why_not_sent(value):

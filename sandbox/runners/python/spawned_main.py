@@ -16,28 +16,31 @@ import pickle
 import runpy
 import sys
 from multiprocessing import process
+from types import BuiltinFunctionType, FunctionType
 
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPUTES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _UNCHANGING = (type(None), bool, int, float, complex, str, bytes, range)
+_PASSED_UNCHANGED = (*_UNCHANGING, FunctionType, BuiltinFunctionType, type)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _MUTATORS = {"add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "extendleft", "insert", "intersection_update",
              "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault", "sort", "symmetric_difference_update", "update"}
 # A value that stands in one of these by itself is only read there, and in calls of these functions.
-_READS = (ast.Attribute, ast.Subscript, ast.Compare, ast.BinOp, ast.UnaryOp, ast.For, ast.AsyncFor, ast.comprehension, ast.If, ast.While,
-          ast.Assert, ast.FormattedValue, ast.Expr, ast.Starred, ast.arg)
-_READERS = {"all", "any", "bool", "dict", "enumerate", "frozenset", "hash", "id", "isinstance", "iter", "len", "list", "max", "min", "print", "range",
-            "repr", "reversed", "set", "sorted", "str", "sum", "tuple", "type", "zip"}
+_READS = (ast.Attribute, ast.Subscript, ast.Compare, ast.UnaryOp, ast.If, ast.While, ast.Assert, ast.FormattedValue, ast.Expr, ast.arg)
+_READERS = {"all", "any", "bool", "hash", "id", "isinstance", "len", "print", "range", "repr", "str", "sum", "type"}
+# These hand out its parts, which whoever gets them may change.
+_OPENS = (ast.For, ast.AsyncFor, ast.comprehension, ast.Starred, ast.BinOp)
+_OPENERS = {"dict", "enumerate", "frozenset", "iter", "list", "max", "min", "reversed", "set", "sorted", "tuple", "zip"}
 
 _cells, _values, _namespace = cells_path, values_path, namespace  # noqa: F821: the file that executes this gives them
-_shape_of = runpy.run_path(shapes_path)["shape_of"]  # noqa: F821
+_shape_of, _has_data = map(runpy.run_path(shapes_path).get, ("shape_of", "has_data"))  # noqa: F821
 _executed = {}  # how many came before, by cell
 _defined_by = {}  # the last cell that has, by name
 _constants = set()  # names that hold what a cell has written down
 _imported = set()
 _functions = {}  # that cells have defined, by shape
 _rebound_by_functions, _changed_by_functions = set(), set()
-_handed_on = set()  # names of values that whoever gets them may change
+_handed_on = {}  # from which depth on somebody gets parts of a value, by name: at 0 is the value itself
 _reasons = {}  # why names are missing that the session has
 
 
@@ -73,7 +76,8 @@ def _take_statement(statement, cell, flags):
     _defined_by.update(dict.fromkeys(stored, cell))
     for names, more in zip((_rebound_by_functions, _changed_by_functions), _changed_in_bodies(statement)):
         names.update(more)
-    _handed_on.update(_handed_on_by(statement))
+    for name, depth in _handed_on_by(statement):
+        _handed_on[name] = min(depth, _handed_on.get(name, depth))
     is_constant = _is_constant(statement)
     if (is_constant or isinstance(statement, _DEFINES)) and _is_executed(statement, cell, flags):
         (_constants.update if is_constant else _constants.difference_update)(stored)
@@ -164,14 +168,42 @@ def _parts_of(scope):
 
 
 def _handed_on_by(statement):
-    """Names whose values stand where somebody gets them: arguments of calls, parts of other values, what is assigned or returned."""
+    """Names whose values, or whose parts from a depth on, stand where somebody gets them: arguments of calls, parts of other values, what is
+    assigned, returned or gone through."""
     for node in ast.walk(statement):
-        is_call = isinstance(node, ast.Call)
-        if isinstance(node, _READS) or is_call and isinstance(node.func, ast.Name) and node.func.id in _READERS:
+        called = node.func if isinstance(node, ast.Call) else None
+        caller = called.id if isinstance(called, ast.Name) else ""
+        if isinstance(node, _READS) or caller in _READERS:
             continue
+        opens = isinstance(node, _OPENS) or caller in _OPENERS
         for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and not (is_call and part is node.func):
-                yield part.id
+            name, depth = _part_of(part)
+            if name and part is not called and not isinstance(getattr(part, "ctx", None), (ast.Store, ast.Del)):
+                yield name, max(depth + opens, isinstance(part, (ast.Subscript, ast.Call)))
+
+
+def _part_of(node):
+    """The name in whose value the node looks, and at least how deep: slices and methods may give what is not deeper."""
+    depth = 0
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        depth += isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None, depth
+
+
+def _is_handed_on(name):
+    """Whether somebody gets what can be changed of its value."""
+    depth, level = _handed_on.get(name), [_namespace[name]]
+    while depth is not None and level:
+        kinds = set(map(type, level))
+        if depth <= 0 and kinds & {list, dict, set}:
+            return True
+        if not all(kind in (list, dict, set, tuple, frozenset) or issubclass(kind, _PASSED_UNCHANGED) for kind in kinds):
+            return True
+        opened = [part for part in level if type(part) in (list, dict, set, tuple, frozenset)]
+        level = list({id(part): part for one in opened for part in (*one, *(one.values() if type(one) is dict else ()))}.values())
+        depth -= 1
+    return False
 
 
 def _nodes_of(statement):
@@ -215,29 +247,56 @@ def _take_values():
         except Exception as failure:  # it needs what its cell computes
             _drop(name, f"{type(failure).__name__}: {failure}")
     for name in attributes.keys() & _namespace.keys():
-        try:
-            _set_attributes(_namespace[name], attributes[name])
-        except Exception as failure:  # anything can be in them, and their class can refuse them
-            _drop(name, f"{type(failure).__name__}: {failure}")
+        if isinstance(_namespace[name], type) and not _is_to_come(name, current):
+            try:
+                _set_attributes(_namespace[name], attributes[name])
+            except Exception as failure:  # anything can be in them
+                _drop(name, f"{type(failure).__name__}: {failure}")
 
 
 def _set_attributes(kind, attributes):
-    """Gives a class what the session's has: functions may have set its attributes since. One that cannot be read here is missed."""
-    for name, pickled in attributes.items() if isinstance(kind, type) else ():
+    """Gives a class what the session's has: functions may have set or deleted its attributes since. One that does not come, or cannot be
+    read here, stays where it is told to be equal, and is missed otherwise."""
+    own = dict(vars(kind))
+    for name in [name for name in own if not name.startswith("_") and name not in attributes and _has_data(own[name])]:
+        _change(delattr, kind, name)
+    for name, (pickled, shape, why) in attributes.items():
         try:
-            value = _Unpickler(io.BytesIO(pickled)).load()
-        except Exception:  # it needs what its cell computes
-            if name in vars(kind):
-                delattr(kind, name)
-            continue
-        grade, shape = _shape_of(value)
-        if grade != "exact" or name not in vars(kind) or (grade, shape) != _shape_of(vars(kind)[name]):
-            setattr(kind, name, value)
+            value = _Unpickler(io.BytesIO(pickled)).load() if pickled else None
+        except Exception as failure:  # it needs what its cell computes
+            pickled, why = None, f"{type(failure).__name__}: {failure}"
+        shape = _shape_of(value) if pickled else shape
+        is_told = shape and (shape[0] == "exact" or not pickled and shape[0] == "outline" and shape[1][2])
+        if name not in own or shape != _shape_of(own[name]) or not is_told and _has_data(own[name]):
+            _change(setattr, kind, name, value if pickled else _NotThere(f"{kind.__name__}.{name}", why))
+
+
+def _change(by, kind, *arguments):
+    try:
+        by(kind, *arguments)
+    except (AttributeError, TypeError):  # a class that refuses it has refused it to the session's functions, too: it is as its cell says
+        pass
+
+
+class _NotThere:
+    """Stands in for an attribute, also where a base has one of this name, which the session's class does not show."""
+
+    def __init__(self, name, why):
+        self._words = f"{name} is not there in this process, which multiprocessing has started anew (spawn, forkserver): {why}"
+
+    def __get__(self, _instance, _kind=None):
+        raise AttributeError(self._words)
+
+
+def _is_to_come(name, current):
+    """Whether the session has not defined it yet: the cell that is on is not at its end."""
+    cell, classes = current
+    return name not in classes and _executed.get(_defined_by.get(name), -1) >= _executed.get(cell, len(_executed))
 
 
 def _why_dropped(name, others, current):
-    """Why what the cells say of a name is not what the session has; empty where it is, or will be: the cell that is on is not at its end yet."""
-    is_to_come = _executed.get(_defined_by.get(name), -1) >= _executed.get(current, len(_executed))
+    """Why what the cells say of a name is not what the session has; empty where it is, or will be."""
+    is_to_come = _is_to_come(name, current)
     if name not in others:
         return "" if is_to_come else "the session has it no more"
     shape, why = others[name]
@@ -247,7 +306,7 @@ def _why_dropped(name, others, current):
         is_told = shape[0] == own[0] == "exact" and (name in _rebound_by_functions or name not in _imported)  # hutch adapts some libraries
         is_right = not is_told or shape == own or is_to_come and name not in _rebound_by_functions
         return "" if is_right else "the session has another one than its last cell defines"
-    is_untouched = not may_have_changed and name not in _handed_on
+    is_untouched = not may_have_changed and not _is_handed_on(name)
     return "" if is_to_come and is_untouched or _is_unchanged(name, shape, own, may_have_changed) else why or "functions have changed it"
 
 
@@ -260,7 +319,7 @@ def _is_unchanged(name, shape, own, may_have_changed):
         return False
     if digest and own[1][2] and (digest == own[1][2] or not _has_sets(_namespace[name])):
         return digest == own[1][2]
-    return not may_have_changed and name not in _handed_on
+    return not may_have_changed and not _is_handed_on(name)
 
 
 def _has_sets(value):

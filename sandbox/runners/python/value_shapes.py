@@ -17,6 +17,7 @@ DEPTH_MAX = 100  # what pickles shapes has as many levels again, and the room of
 DIGESTED_BYTES_MAX = 4 << 20  # some tens of milliseconds
 _WRITTEN_ALIKE = (type(None), bool, int, float, complex, range, type(...))
 _WITH_PARTS = (list, tuple, set, frozenset, dict, deque, str, bytes, bytearray)
+_WITHOUT_DATA = {("builtins", "object"), ("_thread", "lock"), ("_thread", "RLock"), ("_thread", "_local"), ("logging", "Logger")}
 _SAID_BY_TYPING = ("_name", "__name__", "__origin__", "__args__", "__metadata__", "__forward_arg__")
 
 
@@ -35,6 +36,14 @@ def shape_of(value, left=None):
         kind = type(value)
         length = len(value) if kind in _WITH_PARTS else None
         return (OUTLINE, (_name_of(kind), length, None if length is None else _digest_of(value, left or {"bytes": DIGESTED_BYTES_MAX})))
+
+
+def has_data(value):
+    """Functions, descriptors, types and modules have none, and sentinels, locks and loggers are each process's own."""
+    kind = type(value)
+    if issubclass(kind, (FunctionType, BuiltinFunctionType, type, ModuleType)) or _name_of(kind) in _WITHOUT_DATA:
+        return False
+    return not any("__get__" in type.__getattribute__(base, "__dict__") for base in type.__getattribute__(kind, "__mro__"))
 
 
 def _shape(value, room):

@@ -154,7 +154,7 @@ def test_what_a_process_cannot_have_is_one_error(python, made, words):
     assert ending.stderr.count("Traceback") == 3  # the process's, and where the pool and the cell have heard of it
 
 
-ANEW = pytest.mark.parametrize("method", ["spawn", "forkserver"])
+ANEW = pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])  # which starts them by the same code
 
 
 @ANEW
@@ -285,6 +285,7 @@ def test_what_objects_of_libraries_stand_in_is_there(python, made, used, method)
     assert ending.stdout == f"[{there}, {there}]\n", ending.stderr
 
 
+@pytest.mark.slow
 @ANEW
 def test_objects_of_large_libraries_are_there(extras, method):
     extras.run("from scipy import stats; import matplotlib.pyplot as plt, sympy\n"
@@ -303,7 +304,11 @@ def test_objects_of_large_libraries_are_there(extras, method):
     "data = [None] * 1_500_000\ndef put(rows): rows[5] = 'new'\ndef choose(): put(data)",
     "data = [[1]] * 700_000\ndef choose():\n    for row in data[:1]: row[0] = 2",
     "data = [lambda: 1] * 3000\ndef put(rows): rows[5] = max\ndef choose(): put(data)",
-    "data = [lambda: 1] * 3000\ndef choose(): data[5] = max"])
+    "data = [lambda: 1] * 3000\ndef choose(): data[5] = max",
+    "data = [[0, lambda: 1]] * 3000\ndef choose():\n    for row in data: row[0] = 1",
+    "data = [[0, lambda: 1]] * 3000\ndef choose(): [row.append(at) for at, row in enumerate(data)]",
+    "data = {'a': [[0, lambda: 1]] * 3000}\ndef choose():\n    for rows in data.values(): rows[0] = 1",
+    "data = {'a': [[0, lambda: 1]] * 3000}\ndef choose():\n    row = data['a'][5]\n    row[0] = 1"])
 def test_what_functions_may_have_changed_is_missed_where_shapes_do_not_tell_all(python, made, method):
     assert python.run(f"{made}\nchoose()\ndef made(x): return bool(data)").ok
     ending = python.run(POOL.format(method=method, what="made"))
@@ -314,6 +319,8 @@ def test_what_functions_may_have_changed_is_missed_where_shapes_do_not_tell_all(
 @pytest.mark.parametrize("made, used", [
     ("data = [True] * 2_000_000", "sum(data)"), ("data = [0.0] * 300_000\ndef show(rows): return rows[0]\nshow(data)", "len(data)"),
     ("data = {'a': [lambda: 1] * 3000}\nprint(len(data))", "data['a'][0]()"), ("data = 'ab' * 1_000_000", "data.count('a')"),
+    ("data = [lambda: 1, 'a'] * 3000\ndef show(): return [str(one) for one in data[:9]], max(map(str, reversed(data)))\nshow()", "data[1]"),
+    ("data = [('a', lambda: 1)] * 3000\nfor name, one in data: pass\nlast = data[-1]", "len(data)"),
     ("data = " + "[" * 60 + "lambda: 1" + "]" * 60, "len(data)"), ("data = {lambda: 1, NUMBERS}", "len(data)"),
     ("data = [{'a', 'b', 'c', 'd', 'e', 'f'}, 'x' * 1_100_000, [NUMBERS]]", "sorted(data[0])")])
 def test_what_is_too_large_is_there_where_nothing_changes_it(python, made, used, method):
@@ -376,6 +383,46 @@ def test_classes_have_the_data_that_functions_have_set(python, method):
     there = python.run("[made(1), made(2)]").text
     ending = python.run(POOL.format(method=method, what="made"))
     assert ending.stdout == there + "\n", ending.stderr
+
+
+@ANEW
+def test_classes_have_nothing_old(python, method):
+    assert python.run("import fractions, logging, threading\nclass Base: hook = 'old'\nclass Config(Base):\n"
+                      "    rate = 1; model = None; hook = None; lock = None; large = b''; gone = 1; kept = {'a': lambda: 1}; table = list(range(500_000))\n"
+                      "    log = logging.getLogger('a'); NOTHING = object()\n    def get(self, x=NOTHING): return x is Config.NOTHING\n"
+                      "def tune():\n    Config.rate = fractions.Fraction(5, 2); Config.model = [threading.Lock()]; Config.hook = tune\n"
+                      "    Config.lock = threading.Lock(); Config.large = bytes(5_000_000); del Config.gone\ntune()").ok
+    assert python.run("Alias = Config\ndef made(x):\n    missed = [name for name in ('model', 'hook', 'lock', 'large', 'gone') if not hasattr(Alias, name)]\n"
+                      "    return str(Config.rate), len(missed), Config.kept['a'](), len(Config.table), Config.log.name, Config().get()").ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == f"{[('5/2', 5, 1, 500_000, 'a', True)] * 2}\n", ending.stderr
+    ending = python.run("def told(x): return Config.model\n" + POOL.format(method=method, what="told"))
+    assert ending.error["message"] == ("Config.model is not there in this process, which multiprocessing has started anew (spawn, forkserver): "
+                                       "it has a _thread.lock")
+
+
+@ANEW
+def test_classes_that_cannot_be_set_and_enums_stay(python, method):
+    assert python.run("import enum, threading\nfrom dataclasses import dataclass\nfrom typing import NamedTuple\n"
+                      "class Fixed(type):\n    def __setattr__(cls, name, value): raise TypeError(name)\n    __delattr__ = None\n"
+                      "class Config(metaclass=Fixed): parts = [threading.Event()]\nclass Mode(enum.Enum): FAST = [threading.Event()]\n"
+                      "@dataclass(slots=True)\nclass Point: x: object = threading.Event\n@dataclass\nclass Line: x: object = (threading.Event(),)\n"
+                      "class Pair(NamedTuple):\n    one: int = 1").ok
+    assert python.run("def made(x): return len(Config.parts), Mode.FAST.name, Point().x is threading.Event, len(Line().x), Pair().one").ok
+    ending = python.run(POOL.format(method=method, what="made"))
+    assert ending.stdout == f"{[(1, 'FAST', True, 1, 1)] * 2}\n", ending.stderr
+
+
+@ANEW
+def test_a_class_is_as_its_cell_defines_it_anew(python, method):
+    for rate in (1, 2):
+        ending = python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\nclass Config:\n    rate = {rate}\n    old_{rate} = 0\n"
+                            f"def made(x): return Config.rate, Config.old_{rate}\nprint(pool.map(made, [1])); pool.terminate()")
+        assert ending.stdout == f"[({rate}, 0)]\n", ending.stderr
+    for start in ("", "import asyncio\nawait asyncio.sleep(0)\n"):  # what comes before the pool is there, and has been tuned
+        ending = python.run(f"{start}class Config: rate = 1\ndef tune(): Config.rate = 5\ntune()\ndef made(x): return Config.rate\n"
+                            + POOL.format(method=method, what="made"))
+        assert ending.stdout == "[5, 5]\n", ending.stderr
 
 
 def test_scripts_of_processes_that_have_begun_do_not_pile_up(python, tmp_path):

@@ -74,6 +74,30 @@ TEST_F(FullStream, EndsForAReaderWhoLeavesMoreThanItsBound) {
   EXPECT_FALSE(stream_->send("s"));
 }
 
+// Where a principal has one call at work.
+TEST_F(FullStream, KeepsNoOtherCallWaitingForItsReader) {
+  options_.calls_at_work_each = options_.calls_at_work_beside_others_each = 1;
+  Route patient{"GET", "/stream", Route::Access::kPublic, [this](const Request&) {
+                  Response response;
+                  response.start_stream = [this](const std::shared_ptr<Stream>& stream) {
+                    stream_ = stream;
+                    fill();
+                    started_.set();
+                    (void)stream->send_patiently("last");
+                    stream->close();
+                  };
+                  return response;
+                }};
+  Route other{"GET", "/other", Route::Access::kPublic, [](const Request&) { return Response(); }};
+  patient.work = other.work = Route::Work::kCall;
+  options_.routes = {std::move(patient), std::move(other)};
+  open();
+  EXPECT_TRUE(ask("GET /other HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                  .starts_with("HTTP/1.1 200 "));
+  EXPECT_FALSE(stream_->has_room());
+  EXPECT_NE(receive(fd_).find("last"), std::string::npos);
+}
+
 TEST_F(FullStream, IsHeardToBeBrokenOff) {
   open();
   EXPECT_TRUE(stream_->send("half"));
