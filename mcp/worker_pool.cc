@@ -25,12 +25,12 @@ WorkerPool::Aside::Aside()
     : current_(current().pool != nullptr && !current().is_aside ? &current() : nullptr) {
   if (current_ == nullptr) return;
   current_->is_aside = true;
-  current_->pool->go_aside(*current_->asker);
+  current_->pool->go_aside(current_->asker->second);
 }
 
 WorkerPool::Aside::~Aside() {
   if (current_ == nullptr) return;
-  current_->pool->come_back(*current_->asker);
+  current_->pool->come_back(current_->asker->second);
   current_->is_aside = false;
 }
 
@@ -77,18 +77,46 @@ bool WorkerPool::has_place_for(const std::string& who) const {
 bool WorkerPool::run(const std::string& who, Work work) {
   const std::lock_guard lock(mutex_);
   if (stopping_ || !has_place_for(who)) return false;
-  if (last_asker_ != who) {
-    if (last_asker_) several_until_ = std::chrono::steady_clock::now() + kRemembered;
-    last_asker_ = who;
-  }
   if (threads_.empty()) add_thread();
   if (threads_.empty()) return false;
-  const bool is_unbounded = !unbounded_.empty() && who == unbounded_;
-  const auto asker = askers_.try_emplace(who).first;
-  asker->second.share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
+  const auto asker = find_asker(who);
   asker->second.queue.push_back(std::move(work));
   if (asker->second.queue.size() == 1) turns_.push_back(asker);
   ++waiting_;
+  call_somebody();
+  return true;
+}
+
+WorkerPool::Askers::iterator WorkerPool::find_asker(const std::string& who) {
+  if (last_asker_ != who && !who.starts_with(kUnknown)) {
+    if (last_asker_) several_until_ = std::chrono::steady_clock::now() + kRemembered;
+    last_asker_ = who;
+  }
+  const bool is_unbounded = !unbounded_.empty() && who == unbounded_;
+  const auto asker = askers_.try_emplace(who).first;
+  asker->second.share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
+  return asker;
+}
+
+void WorkerPool::leave(Askers::iterator asker) {
+  --asker->second.at_work;
+  if (asker->second.returning > 0) asker->second.place_is_free.notify_one();
+  if (--asker->second.threads == 0 && asker->second.queue.empty()) askers_.erase(asker);
+}
+
+bool WorkerPool::pass_to(const std::string& who) {
+  Current& work = current();
+  return work.pool == nullptr || work.pool->pass(work, who);
+}
+
+bool WorkerPool::pass(Current& work, const std::string& who) {
+  const std::lock_guard lock(mutex_);
+  if (work.asker->first == who) return true;
+  const auto asker = find_asker(who);
+  if (asker->second.room(has_several()) == 0) return false;
+  ++asker->second.threads;
+  ++asker->second.at_work;
+  leave(std::exchange(work.asker, asker));
   call_somebody();
   return true;
 }
@@ -182,16 +210,13 @@ void WorkerPool::work() {
     ++asker->second.at_work;
     call_somebody();
     lock.unlock();
-    current() = {this, &asker->second, false};
+    current() = {this, asker, false};
     work();
     work = nullptr;  // what it holds is gone before it counts as done
-    current() = {};
+    const auto last = std::exchange(current(), {}).asker;
     lock.lock();
     --busy_;
-    --asker->second.at_work;
-    if (asker->second.returning > 0) asker->second.place_is_free.notify_one();
-    // One that had its share may have a turn again; this thread looks itself.
-    if (--asker->second.threads == 0 && asker->second.queue.empty()) askers_.erase(asker);
+    leave(last);  // who had its share may have a turn again; this thread looks itself
     if (waiting_ == 0 && busy_ == 0) idle_.notify_all();
   }
 }

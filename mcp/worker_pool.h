@@ -39,6 +39,10 @@ class WorkerPool {
     std::size_t at_work_beside_others_max = kNoMaximum;
   };
 
+  // Begins the name of those who are not known before their work has begun: pass_to() says who they
+  // are. Until then they count as nobody else who asks.
+  static constexpr char kUnknown = '?';
+
   // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its
   // end waits for a place again. On a thread that is no pool's it does nothing.
   class Aside {
@@ -73,6 +77,10 @@ class WorkerPool {
   bool run(const std::string& who, Work work);
   bool run(Work work) { return run("", std::move(work)); }
 
+  // Has the work of this thread count as that of `who` from now on. False, and nothing has changed:
+  // `who` has its share at work already. True on a thread that is no pool's.
+  static bool pass_to(const std::string& who);
+
   // Waits until nothing runs or waits. False when time is up.
   bool wait_until_idle(std::chrono::milliseconds patience);
 
@@ -94,13 +102,18 @@ class WorkerPool {
   // Says what this thread works on; `pool` is null where it is no pool's or has no work.
   struct Current {
     WorkerPool* pool = nullptr;
-    Asker* asker = nullptr;
+    Askers::iterator asker{};
     bool is_aside = false;
   };
   static Current& current();
 
   [[nodiscard]] bool has_place_for(const std::string& who) const;
   void work();
+  // Notes that `who` asks, and returns its entry.
+  Askers::iterator find_asker(const std::string& who);
+  // Takes a thread's work away from it, and the asker itself when it was all it had.
+  void leave(Askers::iterator asker);
+  bool pass(Current& work, const std::string& who);
   void go_aside(Asker& asker);
   void come_back(Asker& asker);
   void wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,

@@ -257,6 +257,12 @@ base::Status ConnectedBox::take_disk_room(std::int64_t bytes, RoomFor what) {
   return base::done();
 }
 
+// One of another build, which promised nothing, need not know what it is told.
+base::Status ConnectedBox::disk_written(std::int64_t bytes) {
+  TRY(call({{"op", "disk_written"}, {"bytes", bytes}}));
+  return base::done();
+}
+
 base::Status ConnectedBox::shutdown(const std::string& why, milliseconds patience) {
   BoxConnection connection = TRY(take());
   TRY(connection.call({{"op", "shutdown"}, {"why", why}}, kPatience));

@@ -95,10 +95,12 @@ class Box {
   // changed. kUnsupported: its processes would have to start anew for that.
   virtual base::Status set_network(const BoxNetwork& network) = 0;
 
-  // Takes room for a file that is to be written from outside, until the box has counted it. kLimit
-  // when the session's disk_mb do not leave so much. Where a quota holds the disk, it answers for
-  // itself.
+  // Takes room for a file that is to be written from outside, until disk_written() and the box has
+  // counted it. kLimit when the session's disk_mb do not leave so much. Where a quota holds the
+  // disk, it answers for itself.
   virtual base::Status take_disk_room(std::int64_t bytes, RoomFor what) = 0;
+  // A file that took so much room is written, or will not be.
+  virtual base::Status disk_written(std::int64_t bytes) = 0;
 
   // Returns an O_PATH descriptor of the directory that the code in the box sees as "/".
   virtual base::Result<base::UniqueFd> root() = 0;

@@ -171,6 +171,12 @@ base::Status Boxes::take_disk_room(const Session& session, std::int64_t bytes,
   return taken;
 }
 
+void Boxes::disk_written(const Session& session, std::int64_t bytes) {
+  if (const auto box = ground_.sandbox.find(session.id); box.ok()) {
+    (void)box.value()->disk_written(bytes);
+  }
+}
+
 base::Result<sandbox::BoxStatus> Boxes::live_status(const Session& session) {
   const auto box = TRY(ground_.sandbox.look_at(session.id));
   return box->status();

@@ -56,10 +56,12 @@ class Boxes {
   // Returns the mutex for changes to this session's files. Hold it from reading what is there until
   // the change is written.
   std::shared_ptr<std::mutex> lock_of_files(const Session& session);
-  // Reserves `bytes` of the session's disk limit for what is about to be written. kLimit: there is
-  // no room, even after a short wait.
+  // Reserves `bytes` of the session's disk limit for what is about to be written, until
+  // disk_written(). kLimit: there is no room, even after a short wait.
   base::Status take_disk_room(const Session& session, std::int64_t bytes,
                               sandbox::RoomFor what = sandbox::RoomFor::kFile);
+  // A file that took so much room is written, or will not be: the box counts it from now on.
+  void disk_written(const Session& session, std::int64_t bytes);
 
   // Returns what the box says of itself, which asking does not keep alive. kNotFound: no box lives.
   base::Result<sandbox::BoxStatus> live_status(const Session& session);

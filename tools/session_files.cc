@@ -26,11 +26,32 @@ base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
   return files_in(TRY(services.boxes.root_of(session)), session);
 }
 
-base::Status take_disk_room(const Services& services, const sessions::Session& session,
-                            const sandbox::files::BoxFiles& files, const std::string& path,
-                            std::int64_t bytes) {
-  if (bytes <= 0 || files.is_in_host_folder(path)) return base::done();
-  return services.boxes.take_disk_room(session, bytes);
+namespace {
+
+class DiskRoom {
+ public:
+  DiskRoom(const Services& services, const sessions::Session& session, std::int64_t bytes)
+      : services_(services), session_(session), bytes_(bytes) {}
+  ~DiskRoom() { services_.boxes.disk_written(session_, bytes_); }
+  DiskRoom(const DiskRoom&) = delete;
+  DiskRoom& operator=(const DiskRoom&) = delete;
+
+ private:
+  const Services& services_;
+  const sessions::Session& session_;
+  const std::int64_t bytes_;
+};
+
+}  // namespace
+
+base::Result<std::shared_ptr<const void>> take_disk_room(const Services& services,
+                                                         const sessions::Session& session,
+                                                         const sandbox::files::BoxFiles& files,
+                                                         const std::string& path,
+                                                         std::int64_t bytes) {
+  if (bytes <= 0 || files.is_in_host_folder(path)) return std::shared_ptr<const void>();
+  TRY(services.boxes.take_disk_room(session, bytes));
+  return std::shared_ptr<const void>(std::make_shared<DiskRoom>(services, session, bytes));
 }
 
 namespace {
@@ -74,7 +95,7 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
                                      const std::string& content, sandbox::files::WriteMode mode,
                                      const sandbox::files::Attributes& attributes) {
   const auto bytes = static_cast<std::int64_t>(content.size());
-  TRY(take_disk_room(services, session, files, path, bytes));
+  const auto room = TRY(take_disk_room(services, session, files, path, bytes));
   const auto lock = services.boxes.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
   auto behind = TRY(sessions::SessionDirectory(services.config.state_directory, session.id)

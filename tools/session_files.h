@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/fd.h"
@@ -22,11 +23,14 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
 base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
                                                 const sessions::Session& session);
 
-// For a file of the session that is to become so much larger. kLimit: it would not fit. What lies
-// in a folder of the host is not counted.
-base::Status take_disk_room(const Services& services, const sessions::Session& session,
-                            const sandbox::files::BoxFiles& files, const std::string& path,
-                            std::int64_t bytes);
+// For a file of the session that is to become so much larger: returns its room, held until the file
+// is written, while `services` and `session` are there; null where it needs none. kLimit: it would
+// not fit. What lies in a folder of the host is not counted.
+base::Result<std::shared_ptr<const void>> take_disk_room(const Services& services,
+                                                         const sessions::Session& session,
+                                                         const sandbox::files::BoxFiles& files,
+                                                         const std::string& path,
+                                                         std::int64_t bytes);
 
 // Records what a tool has written. The record has the hash of the whole file: none when a file that
 // grew by appending is larger than kHashedBytesMax, or has changed again.

@@ -25,6 +25,9 @@ struct Services : sessions::Services {
   // The folder of the person at this machine, who is the client. Null: clients may be on other
   // machines, and are told no path of this one.
   const share::ShareFolder* folder = nullptr;
+  // The words by which a person starts this hutch in a shell: where clients may be on other
+  // machines, its name alone, since they are told no path of this one.
+  std::string command = "hutch";
   bool public_ports = false;  // of sessions that are made for it: who knows an address may come in
 };
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mcp/message.h"
+#include "mcp/worker_pool.h"
 
 namespace mcp::auth {
 namespace {
@@ -76,8 +77,10 @@ std::optional<std::vector<PublicKey>> KeySource::keys_for(const Jwt& jwt) {
     // Old, but good: one request reads them again, the others go on with what there is.
     std::unique_lock one(fetching_, std::try_to_lock);
     if (!one.owns_lock()) return found;
+    const WorkerPool::Aside aside;
     fetch_unless_just_done();
   } else {
+    const WorkerPool::Aside aside;  // who waits for keys keeps nobody waiting who needs none
     const std::lock_guard one(fetching_);
     fetch_unless_just_done();
   }

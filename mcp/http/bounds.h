@@ -1,8 +1,10 @@
 // Bounds limits what one client, and all of them together, may take.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 
 namespace mcp::http {
 
@@ -36,7 +38,9 @@ struct Bounds {
 
   std::size_t connections = 16384;  // less where the system gives fewer descriptors
   std::size_t threads = 128;        // that read bodies and answer
-  std::size_t queue = 4096;         // requests that wait for one
+  // So many of them work for one principal while others ask, too; those that wait do not count.
+  std::size_t at_work_beside_others_each = std::max(1U, std::thread::hardware_concurrency() / 2);
+  std::size_t queue = 4096;  // requests that wait for one
 };
 
 }  // namespace mcp::http

@@ -109,6 +109,7 @@ class LibraryExchange final : public httplib::Stream {
   bool closes_ = false;  // whatever this head says
   bool head_taken_ = false;
   bool decided_ = false;  // response_ is the answer
+  bool is_put_off_ = false;
   bool wants_close_ = false;
   Response response_;
   std::string out_;
@@ -176,7 +177,8 @@ void LibraryExchange::decide(const httplib::Request& parsed) {
     const auto body = handler_.admit(request_, response_);
     decided_ = !body;
     if (decided_) return;
-    source_.belongs_to(request_.principal.id);
+    is_put_off_ = decided_ = !source_.belongs_to(request_.principal.id);
+    if (decided_) return;
     body_ = *body;
     body_.bytes_max = std::min(body_.bytes_max, bounds_.body_bytes);
   } catch (const std::exception&) {
@@ -319,6 +321,11 @@ Answer LibraryExchange::take_later() {
 }
 
 Answer LibraryExchange::take_answer() {
+  if (is_put_off_) {
+    Answer later;
+    later.is_put_off = true;
+    return later;
+  }
   if (response_.later) return take_later();
   handler_.answered(request_, head_taken_ ? response_.status : kBadRequest,
                     response_.start_stream || response_.take_over);

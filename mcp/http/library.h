@@ -21,8 +21,9 @@ class BodySource {
  public:
   virtual ~BodySource() = default;
 
-  // Is told whose the body is, before anything of it is read.
-  virtual void belongs_to(const std::string& /*principal_id*/) {}
+  // Is told whose the body is, before anything of it is read. False: it is not the turn of a
+  // request of theirs, and nothing is to be read of it now.
+  virtual bool belongs_to(const std::string& /*principal_id*/) { return true; }
   // Reads at least one byte, waiting for it as long as is allowed; 0 when none will come.
   virtual std::size_t read(char* bytes, std::size_t size) = 0;
   // Sends at once what is to reach the client before it sends its body (100 Continue).
@@ -41,6 +42,7 @@ struct Answer {
   // Set: nothing else is. Called once, it gives the answer to `done` later, on any thread.
   std::function<void(std::function<void(Answer)> done)> later;
   std::function<void(Taken connection)> take_over = nullptr;  // set: nothing else is
+  bool is_put_off = false;  // nothing else is set: the source has refused to be read now
 };
 
 // True when the library percent-decodes header values: filter_head() has to know.

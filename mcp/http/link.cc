@@ -59,8 +59,9 @@ void Link::on_event(std::uint32_t events) {
       // A file, which follows what is left of its head, may be slow to read, and others wait for
       // this thread.
       if (file_.file) {
+        const std::string who = asker();
         lock.unlock();  // it is done here where no other thread is free
-        return host_.run([self = shared_from_this()] { self->flush_file(); });
+        return host_.run(who, [self = shared_from_this()] { self->flush_file(); });
       }
       return flush(lock);
     case State::kStreaming:
@@ -93,6 +94,8 @@ bool Link::is_asked() {
   const std::lock_guard lock(mutex_);
   return state_ == State::kServed || (state_ == State::kHead && has_input());
 }
+
+std::string Link::asker() const { return owner_.empty() ? WorkerPool::kUnknown + peer_ : owner_; }
 
 bool Link::has_input() const {
   char next = 0;
@@ -162,7 +165,7 @@ void Link::next_request(Lock& lock) {
   searched_ = end_of_head;
   state_ = State::kServed;
   deadline_ = kNever;
-  if (!host_.serve(shared_from_this())) refuse(kUnavailable, lock);
+  if (!host_.serve(shared_from_this(), asker())) refuse(kUnavailable, lock);
 }
 
 std::string Link::take_head() {
@@ -341,9 +344,10 @@ void Link::end(Lock& lock) {
   in_ = std::string();
   (void)::shutdown(fd_, SHUT_RDWR);
   auto gone = std::exchange(gone_, nullptr);
+  const std::string who = asker();
   lock.unlock();
   host_.forget(*this);
-  if (gone) host_.run(std::move(gone));
+  if (gone) host_.run(who, std::move(gone));
 }
 
 bool Link::send(std::string bytes) {
@@ -416,14 +420,16 @@ void Link::break_off() {
 }
 
 void Link::on_gone(std::function<void()> callback) {
+  std::string who;
   {
     const std::lock_guard lock(mutex_);
     if (state_ != State::kEnded) {
       if (!close_after_flush_) gone_ = std::move(callback);
       return;
     }
+    who = asker();
   }
-  host_.run(std::move(callback));
+  host_.run(who, std::move(callback));
 }
 
 }  // namespace mcp::http

@@ -27,13 +27,15 @@ class LinkHost {
   virtual ~LinkHost() = default;
   // Reports the next of these epoll(7) events, once, by Link::on_event().
   virtual void arm(const Link& link, std::uint32_t events) = 0;
-  // A whole head is there: somebody is to serve it. False: too much is waiting already.
-  virtual bool serve(std::shared_ptr<Link> link) = 0;
+  // A whole head is there: somebody is to serve it, in the turn of `asker`. False: too much is
+  // waiting already.
+  virtual bool serve(std::shared_ptr<Link> link, const std::string& asker) = 0;
   virtual void forget(const Link& link) = 0;
   // Is told that the link refuses what has come before there was a request.
   virtual void refused(const Link& link, int status, const std::string& request_id) = 0;
-  // Runs it on another thread, where it may take its time; on this one when no other takes it.
-  virtual void run(std::function<void()> work) = 0;
+  // Runs it on another thread, in the turn of `asker`, where it may take its time; on this one when
+  // no other takes it.
+  virtual void run(const std::string& asker, std::function<void()> work) = 0;
   // Takes so much of bounds().waiting_bytes for `owner`. False: there is no room for it.
   virtual bool reserve_output(const std::string& owner, std::size_t bytes) = 0;
   virtual void release_output(const std::string& owner, std::size_t bytes) = 0;
@@ -98,6 +100,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   using Lock = std::unique_lock<std::mutex>;
 
   [[nodiscard]] bool has_input() const;
+  // Returns the principal that has asked last, or the unknown one at the other end.
+  [[nodiscard]] std::string asker() const;
   [[nodiscard]] bool has_room_now() const;
   // Returns when there is room, the link has ended, or its client has taken nothing for too long.
   void wait_for_room(Lock& lock);

@@ -7,6 +7,7 @@
 
 #include "mcp/http/sse.h"
 #include "mcp/message.h"
+#include "mcp/worker_pool.h"
 
 namespace mcp::http {
 
@@ -54,8 +55,13 @@ void PostExchange::end() noexcept {
 }
 
 std::optional<JsonValue> PostExchange::wait(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  (void)changed_.wait_for(lock, patience, [this] { return answer_ || ended_ || sink_ != nullptr; });
+  const auto is_decided = [this] { return answer_ || ended_ || sink_ != nullptr; };
+  if (patience.count() > 0) {
+    const WorkerPool::Aside aside;
+    std::unique_lock lock(mutex_);
+    (void)changed_.wait_for(lock, patience, is_decided);
+  }
+  const std::lock_guard lock(mutex_);
   if (answer_) return std::exchange(answer_, std::nullopt);
   const bool silent = sink_ == nullptr && ended_;
   become_stream();

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "mcp/http/status.h"
+#include "mcp/worker_pool.h"
 
 namespace mcp::http {
 namespace {
@@ -21,9 +22,10 @@ constexpr milliseconds kLookEvery{200};
 
 SocketBody::~SocketBody() { host_.bodies().bytes.remove(owner_, kept_); }
 
-void SocketBody::belongs_to(const std::string& principal_id) {
+bool SocketBody::belongs_to(const std::string& principal_id) {
   owner_ = principal_id;
   link_.belongs_to(principal_id);
+  return principal_id.empty() || WorkerPool::pass_to(principal_id);
 }
 
 std::size_t SocketBody::fail(int status) {
@@ -92,6 +94,7 @@ bool SocketBody::is_to_give_way() const {
 }
 
 bool SocketBody::poll_for(short events, std::chrono::milliseconds patience) const {
+  const WorkerPool::Aside aside;
   pollfd entry{link_.fd(), events, 0};
   const int ready = ::poll(&entry, 1, static_cast<int>(patience.count()));
   return ready > 0 || (ready < 0 && errno == EINTR);

@@ -20,7 +20,7 @@ class SocketBody final : public BodySource {
   SocketBody(const SocketBody&) = delete;
   SocketBody& operator=(const SocketBody&) = delete;
 
-  void belongs_to(const std::string& principal_id) override;
+  bool belongs_to(const std::string& principal_id) override;
   std::size_t read(char* bytes, std::size_t size) override;
   void write_now(std::string_view bytes) override;
   bool keep(std::size_t bytes) override;

@@ -19,6 +19,7 @@
 #include "mcp/http/library.h"
 #include "mcp/http/request_id.h"
 #include "mcp/http/socket_body.h"
+#include "mcp/http/status.h"
 
 namespace mcp::http {
 namespace {
@@ -57,6 +58,12 @@ void watch(int epoll_fd, int fd, std::uint64_t id) {
   }
 }
 
+// Others find threads and places in the queue, too, whoever takes more than its part.
+WorkerPool::Share share_of(const Bounds& bounds) {
+  return {bounds.threads - bounds.threads / 8, bounds.queue - bounds.queue / 4,
+          WorkerPool::kNoMaximum, bounds.at_work_beside_others_each};
+}
+
 base::UniqueFd make_wakeup() {
   base::UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (fd.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -80,7 +87,7 @@ SocketServer::SocketServer(int listen_fd, Handler& handler, const Bounds& bounds
       escape_percent_(library_decodes_header_values()),
       output_bytes_(bounds.waiting_bytes),
       bodies_(bounds),
-      pool_(bounds.threads, bounds.queue) {
+      pool_(bounds.threads, bounds.queue, share_of(bounds)) {
   watch(epoll_.get(), listen_fd_, kListenId);
   watch(epoll_.get(), wakeup_.get(), kWakeId);
   thread_ = std::jthread([this](const std::stop_token& stop) { poll_events(stop); });
@@ -280,11 +287,12 @@ void SocketServer::refused(const Link& link, int status, const std::string& requ
   request.id = request_id;
   request.begun = Clock::now();
   request.peer = link.peer();
-  run([this, request = std::move(request), status] { handler_.answered(request, status, false); });
+  run(WorkerPool::kUnknown + link.peer(),
+      [this, request = std::move(request), status] { handler_.answered(request, status, false); });
 }
 
-void SocketServer::run(std::function<void()> work) {
-  if (!pool_.run(work)) work();
+void SocketServer::run(const std::string& asker, std::function<void()> work) {
+  if (!pool_.run(asker, work)) work();
 }
 
 bool SocketServer::reserve_output(const std::string& owner, std::size_t bytes) {
@@ -294,16 +302,18 @@ bool SocketServer::reserve_output(const std::string& owner, std::size_t bytes) {
   return true;
 }
 
-bool SocketServer::serve(std::shared_ptr<Link> link) {
-  return pool_.run([this, link = std::move(link)] { answer(link); });
+bool SocketServer::serve(std::shared_ptr<Link> link, const std::string& asker) {
+  return pool_.run(asker, [this, link = std::move(link), begun = Clock::now()] {
+    answer(link, link->take_head(), begun);
+  });
 }
 
-void SocketServer::answer(const std::shared_ptr<Link>& link) {
-  const std::string head = link->take_head();
+void SocketServer::answer(const std::shared_ptr<Link>& link, std::string head,
+                          Clock::time_point begun) {
   const FilteredHead filtered = filter_head(head, bounds_, escape_percent_);
   Request request;
   request.id = make_request_id();
-  request.begun = Clock::now();
+  request.begun = begun;
   request.peer = link->peer();
   request.range = filtered.range;
   if (filtered.refusal != 0) {
@@ -313,7 +323,17 @@ void SocketServer::answer(const std::shared_ptr<Link>& link) {
   const auto gone = std::make_shared<std::stop_source>();
   request.gone = gone->get_token();
   SocketBody body(*this, *link);
-  Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
+  Answer answer = answer_request(filtered.text, request, body, handler_, bounds_);
+  if (answer.is_put_off) {
+    // Asked in their turn: by then the link knows whose it is.
+    const bool waits =
+        pool_.run(link->owner(), [this, link, head = std::move(head), begun]() mutable {
+          this->answer(link, std::move(head), begun);
+        });
+    if (waits) return;
+    handler_.answered(request, kUnavailable, false);
+    return link->refuse(kUnavailable, request.id);
+  }
   if (answer.take_over) return link->give_away(head, answer.take_over);
   if (!answer.later) return link->finish(std::move(answer));
   link->wait_for_answer([gone] { (void)gone->request_stop(); });

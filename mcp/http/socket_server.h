@@ -60,15 +60,15 @@ class SocketServer final : private LinkHost {
   bool make_room();
   [[nodiscard]] std::vector<std::shared_ptr<Link>> of_who_has_most() const;
   void look_at_time();
-  void answer(const std::shared_ptr<Link>& link);
+  void answer(const std::shared_ptr<Link>& link, std::string head, Clock::time_point begun);
   [[nodiscard]] std::shared_ptr<Link> find(std::uint64_t id) const;
   [[nodiscard]] std::vector<std::shared_ptr<Link>> all() const;
 
   void arm(const Link& link, std::uint32_t events) override;
-  bool serve(std::shared_ptr<Link> link) override;
+  bool serve(std::shared_ptr<Link> link, const std::string& asker) override;
   void forget(const Link& link) override;
   void refused(const Link& link, int status, const std::string& request_id) override;
-  void run(std::function<void()> work) override;
+  void run(const std::string& asker, std::function<void()> work) override;
   bool reserve_output(const std::string& owner, std::size_t bytes) override;
   void release_output(const std::string& owner, std::size_t bytes) override {
     output_bytes_.remove(owner, bytes);

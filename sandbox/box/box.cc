@@ -269,6 +269,7 @@ base::Status Box::start_control() {
   actions.take_disk_room = [this](std::int64_t bytes, RoomFor what) {
     return watchdog_->take_disk_room(bytes, what);
   };
+  actions.disk_written = [this](std::int64_t bytes) { watchdog_->disk_written(bytes); };
   actions.shutdown = [this](const std::string& why, Ending ending) {
     rest_->shut_down(why, ending);
   };

@@ -151,6 +151,8 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
     const bool for_upload = base::boolean_or(request, "for_upload", false);
     TRY(actions_.take_disk_room(base::integer_or(request, "bytes", 0),
                                 for_upload ? RoomFor::kUpload : RoomFor::kFile));
+  } else if (op == "disk_written") {
+    actions_.disk_written(base::integer_or(request, "bytes", 0));
   } else if (op == "shutdown") {
     if (base::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");

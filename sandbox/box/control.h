@@ -34,6 +34,7 @@ class Control {
     std::function<base::Result<base::UniqueFd>(int family, std::uint16_t port)> connect;
     std::function<void(std::int64_t ends_in_ms, bool pauses)> set_lifetime;
     std::function<base::Status(std::int64_t bytes, RoomFor what)> take_disk_room;
+    std::function<void(std::int64_t bytes)> disk_written;
     // Ends everything, then the loop.
     std::function<void(const std::string& why, Ending ending)> shutdown;
   };

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -52,13 +54,48 @@ std::int64_t netlink_bytes(const std::string& line) {
   return fields >> received >> sent ? received + sent : 0;
 }
 
-// Returns the sum of both families (IPv4 and IPv6), which share their memory.
-std::int64_t protocol_bytes(const std::string& net, const char* table, std::int64_t bytes_max,
-                            base::WorkBudget& budget) {
-  std::int64_t bytes = 0;
-  add_lines(net + table, queued_bytes, bytes_max, budget, bytes);
-  add_lines(net + table + "6", queued_bytes, bytes_max, budget, bytes);
-  return bytes;
+// TCP or UDP, each in both families (IPv4 and IPv6), which share their memory.
+struct Protocol {
+  std::string table;  // path of the one of IPv4
+  std::int64_t sockets;
+  std::int64_t sockets6;
+  std::int64_t bytes_at_most;
+
+  Protocol(std::string table_path, const std::string& kind, const std::string& sockstat,
+           const std::string& sockstat6, std::int64_t one_bytes)
+      : table(std::move(table_path)),
+        sockets(sockets_in_use(sockstat, kind)),
+        sockets6(sockets_in_use(sockstat6, kind + "6")),
+        bytes_at_most(std::min(pages_in_use(sockstat, kind) * page_bytes() * kGatheredLate,
+                               (sockets + sockets6) * one_bytes)) {}
+
+  [[nodiscard]] std::int64_t read_tables(std::int64_t bytes_max, base::WorkBudget& budget) const {
+    std::int64_t bytes = 0;
+    if (sockets > 0) add_lines(table, queued_bytes, bytes_max, budget, bytes);
+    if (sockets6 > 0) add_lines(table + "6", queued_bytes, bytes_max, budget, bytes);
+    return bytes;
+  }
+};
+
+// Returns the most that a socket of the host may be given to receive or to send: by itself up to
+// the third number of `automatic`, by setsockopt(2) up to twice the one of `asked`. A namespace of
+// its own has those of the host.
+std::int64_t buffer_bytes(const char* automatic, const char* asked) {
+  constexpr std::int64_t kUsual = 32LL << 20;  // more than any distribution has
+  const std::int64_t by_itself = bytes_of_protocol(base::text_of_file(automatic), 1);
+  const std::int64_t by_request = std::strtoll(base::text_of_file(asked).c_str(), nullptr, 10);
+  return std::max({by_itself > 0 ? by_itself : kUsual, by_request > 0 ? 2 * by_request : kUsual});
+}
+
+std::int64_t number_after(const std::string& text, const std::string& kind, std::string_view name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kind + ": ")) continue;
+    const auto at = line.find(name);
+    if (at == std::string::npos) return 0;
+    return std::strtoll(line.c_str() + at + name.size(), nullptr, 10);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -74,18 +111,17 @@ std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_byt
 
 SocketBounds read_socket_bounds(std::int64_t memory_bytes) {
   return {memory_bytes / kMemoryShare, host_bytes("/proc/sys/net/ipv4/tcp_mem", 3) / kHostShare,
-          host_bytes("/proc/sys/net/ipv4/udp_mem", 6) / kHostShare};
+          host_bytes("/proc/sys/net/ipv4/udp_mem", 6) / kHostShare,
+          buffer_bytes("/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/core/rmem_max") +
+              buffer_bytes("/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/core/wmem_max")};
+}
+
+std::int64_t sockets_in_use(const std::string& sockstat, const std::string& kind) {
+  return number_after(sockstat, kind, " inuse ");
 }
 
 std::int64_t pages_in_use(const std::string& sockstat, const std::string& kind) {
-  std::istringstream lines(sockstat);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kind + ": ")) continue;
-    const auto memory = line.find(" mem ");
-    if (memory == std::string::npos) return 0;
-    return std::strtoll(line.c_str() + memory + sizeof " mem", nullptr, 10);
-  }
-  return 0;
+  return number_after(sockstat, kind, " mem ");
 }
 
 std::int64_t queued_bytes(const std::string& line) {
@@ -111,20 +147,20 @@ const char* reason_of(SocketMemory beyond) {
 
 SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget) {
   const std::string net = "/proc/" + std::to_string(pid) + "/net/";
-  const std::string sockstat = base::text_of_file(net + "sockstat");
-  const auto of_host = [&sockstat](const char* kind) {
-    return pages_in_use(sockstat, kind) * page_bytes() * kGatheredLate;
-  };
   std::int64_t all = 0;
   add_lines(net + "netlink", netlink_bytes, bounds.bytes, budget, all);
-  const std::int64_t tcp_of_host = of_host("TCP");
-  const std::int64_t udp_of_host = of_host("UDP");
-  const bool may_be_beyond = tcp_of_host > bounds.tcp_bytes || udp_of_host > bounds.udp_bytes ||
-                             all + tcp_of_host + udp_of_host > bounds.bytes;
+  const std::string sockstat = base::text_of_file(net + "sockstat");
+  const std::string sockstat6 = base::text_of_file(net + "sockstat6");
+  const Protocol tcp_sockets(net + "tcp", "TCP", sockstat, sockstat6, bounds.one_bytes);
+  const Protocol udp_sockets(net + "udp", "UDP", sockstat, sockstat6, bounds.one_bytes);
+  const bool may_be_beyond =
+      tcp_sockets.bytes_at_most > bounds.tcp_bytes ||
+      udp_sockets.bytes_at_most > bounds.udp_bytes ||
+      all + tcp_sockets.bytes_at_most + udp_sockets.bytes_at_most > bounds.bytes;
   if (may_be_beyond) {
     const std::int64_t most = bounds.bytes;
-    const std::int64_t tcp = protocol_bytes(net, "tcp", most, budget);
-    const std::int64_t udp = protocol_bytes(net, "udp", most, budget);
+    const std::int64_t tcp = tcp_sockets.read_tables(most, budget);
+    const std::int64_t udp = udp_sockets.read_tables(most, budget);
     all += tcp + udp;
     if (all <= most && (tcp > bounds.tcp_bytes || udp > bounds.udp_bytes)) {
       return SocketMemory::kBeyondHost;

@@ -16,6 +16,7 @@ struct SocketBounds {
   std::int64_t bytes = 0;      // of all kinds together: a quarter of its memory
   std::int64_t tcp_bytes = 0;  // an eighth of what the kernel gives all of the host's TCP
   std::int64_t udp_bytes = 0;  // the same of UDP
+  std::int64_t one_bytes = 0;  // no socket of those two has more in both of its queues; tcp(7)
 };
 
 SocketBounds read_socket_bounds(std::int64_t memory_bytes);
@@ -35,8 +36,9 @@ const char* reason_of(SocketMemory beyond);
 
 // Measures what waits in the TCP, UDP and netlink sockets of the network namespace that `pid` is
 // in, as far as the kernel tells: it may hold somewhat more. Returns kWithin when the process has
-// ended. The tables of TCP and UDP, which are as long as code likes, are read when all of the host
-// has more than the session may have; sockets that are too many for the budget, a step each, are
+// ended. The tables of TCP and UDP, which are as long as code likes and for which the kernel looks
+// through all sockets of the host, are read when the whole host, and so many sockets as are there,
+// may have more than the session may; sockets that are too many for the budget, a step each, are
 // beyond.
 SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBudget& budget);
 
@@ -44,6 +46,10 @@ SocketMemory measure_sockets(pid_t pid, const SocketBounds& bounds, base::WorkBu
 // tx_queue:rx_queue …". The kernel takes the difference of two numbers of TCP without a lock, so
 // that one which moves may be less than nothing, which is nothing here.
 std::int64_t queued_bytes(const std::string& line);
+
+// Returns how many sockets /proc/<pid>/net/sockstat or sockstat6 tells of this kind, in that
+// network namespace alone: "TCP: inuse 3 …".
+std::int64_t sockets_in_use(const std::string& sockstat, const std::string& kind);
 
 // Returns the pages of memory that /proc/<pid>/net/sockstat tells for this kind of socket, on all
 // of the host: "TCP: … mem 428".

@@ -189,6 +189,22 @@ std::int64_t measure_memory_files(const Measured& measured, const Limits& limits
   return bytes;
 }
 
+// How long a look takes is others' to choose, too: the kernel goes through all sockets of the host.
+// So a twentieth of a CPU is what it may take.
+SocketMemory ProcessLooks::look_at_sockets() {
+  constexpr int kRestFactor = 20;
+  constexpr std::chrono::nanoseconds kRestMax = std::chrono::seconds(2);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_at_sockets_) return SocketMemory::kWithin;
+  const auto started = base::thread_cpu_time();
+  base::WorkBudget budget(bounds_.sockets);
+  const SocketMemory found = measure_sockets(measured_.init_host_pid, socket_bounds_, budget);
+  const auto rest = std::min((base::thread_cpu_time() - started) * kRestFactor, kRestMax);
+  next_look_at_sockets_ =
+      now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(rest);
+  return found;
+}
+
 ProcessUsage ProcessLooks::look(const Questions& questions, const std::stop_token& stop) {
   ProcessUsage usage;
   base::WorkBudget budget(bounds_.processes);
@@ -196,8 +212,7 @@ ProcessUsage ProcessLooks::look(const Questions& questions, const std::stop_toke
   usage.uncountable = budget.spent();
   usage.processes = processes.size();
   if (questions.tasks) usage.tasks = count_tasks(processes);
-  base::WorkBudget socket_budget(bounds_.sockets);
-  usage.sockets = measure_sockets(measured_.init_host_pid, socket_bounds_, socket_budget);
+  usage.sockets = look_at_sockets();
   if (!questions.memory) return usage;
   const auto look_at_memory = [&](std::int64_t memory_files_bytes) {
     const std::int64_t unmapped = tmpfs_bytes(measured_.tmpfs) + memory_files_bytes;

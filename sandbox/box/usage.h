@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
@@ -58,11 +59,14 @@ class ProcessLooks {
   ProcessUsage look(const Questions& questions, const std::stop_token& stop);
 
  private:
+  SocketMemory look_at_sockets();
+
   const Measured measured_;
   const Limits limits_;
   const LookBounds bounds_;
   const SocketBounds socket_bounds_;
   const std::int64_t memory_bytes_max_;
+  std::chrono::steady_clock::time_point next_look_at_sockets_{};
   MemoryLedger ledger_;
 };
 

@@ -139,26 +139,24 @@ void Watchdog::look_at_memory_files() {
 }
 
 void Watchdog::look_at_disk() {
-  // Room that was promised just now may not be written to yet: the look after this one counts it.
-  const std::int64_t written = std::exchange(promised_before_look_, promised_bytes_);
+  promises_.look_begins(Clock::now());
   disk_is_used_ = false;
   room_at_look_ = room_;
   hurry_ = std::stop_source();
-  disk_side_->run([this, written, before = last_disk_,
+  disk_side_->run([this, before = last_disk_,
                    hurry = hurry_](const std::stop_token& stop) -> std::function<void()> {
     const auto started = base::thread_cpu_time();
     const std::stop_callback stops(stop, [&hurry] { (void)hurry.request_stop(); });
     const DiskUsage usage =
         measure_disk(watched_.measured, limits_, before, stop, hurry.get_token());
-    return [this, usage, written, took = base::thread_cpu_time() - started] {
+    return [this, usage, took = base::thread_cpu_time() - started] {
       disk_looked_at_ = Clock::now();
       if (usage.cut_short) {
         next_disk_look_ = disk_looked_at_;
         return;
       }
       hurried_ = false;
-      promised_bytes_ -= written;
-      promised_before_look_ -= written;
+      promises_.look_has_counted();
       check_disk(usage);
       const bool at_once = writes_below_floor_ || uncountable_looks_ > 0;
       const auto rest = std::max<Clock::duration>(kDiskInterval, rest_after(took, kDiskRestFactor));
@@ -292,7 +290,7 @@ base::Status Watchdog::take_disk_room(std::int64_t bytes, RoomFor what) {
   wake();
   // As they are now: one may have begun, or ended, since the last look.
   const std::int64_t uploads = upload_bytes();
-  const std::int64_t taken = last_disk_.bytes - last_upload_bytes_ + uploads + promised_bytes_;
+  const std::int64_t taken = last_disk_.bytes - last_upload_bytes_ + uploads + promises_.bytes();
   if (bytes > (limits_.disk_mb << 20) - taken) {
     // Files that were deleted since the last look make room: now is the time to see it, though not
     // all the time.
@@ -306,8 +304,13 @@ base::Status Watchdog::take_disk_room(std::int64_t bytes, RoomFor what) {
             " take " + std::to_string(taken >> 20) + " of its " + std::to_string(limits_.disk_mb) +
             " MB (limits.disk_mb): delete some, or create_session with more");
   }
-  if (what == RoomFor::kFile) promised_bytes_ += bytes;
+  if (what == RoomFor::kFile) promises_.add(bytes, Clock::now());
   return base::done();
+}
+
+void Watchdog::disk_written(std::int64_t bytes) {
+  promises_.written(bytes);
+  wake();
 }
 
 // Twice in a row: neither one file of a run that is over by now, nor what is written between the

@@ -10,6 +10,7 @@
 #include <stop_token>
 
 #include "base/result.h"
+#include "sandbox/box/disk_promises.h"
 #include "sandbox/box/disk_room.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/side_thread.h"
@@ -63,10 +64,12 @@ class Watchdog {
   // How often the process table was seen full, where no cgroup counts refusals; looks once more.
   std::int64_t times_full();
 
-  // Room for what somebody else is about to write: a file is counted as taken until a look has
-  // counted it, and an upload by upload_bytes. kLimit when there is none, and then it looks again
-  // soon.
+  // Room for what somebody else is about to write: a file is counted as taken until disk_written()
+  // says that it is there and a look has counted it, and an upload by upload_bytes. kLimit when
+  // there is none, and then it looks again soon.
   base::Status take_disk_room(std::int64_t bytes, RoomFor what);
+  // A file that took so much room is written, or will not be.
+  void disk_written(std::int64_t bytes);
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
@@ -114,9 +117,8 @@ class Watchdog {
   std::stop_source hurry_;              // of the look that is on
   bool hurried_ = false;                // since the last one that came to its end
   Clock::time_point next_asked_look_{};
-  std::int64_t promised_bytes_ = 0;        // to writers outside, and not counted yet
-  std::int64_t promised_before_look_ = 0;  // of these, before the last look began
-  bool disk_is_used_ = false;              // a run, or somebody outside, since the last look
+  DiskPromises promises_;      // to writers outside
+  bool disk_is_used_ = false;  // a run, or somebody outside, since the last look
   bool disk_is_filling_ = false;
   bool disk_limit_told_ = false;  // by the last look
   bool over_disk_limit_ = false;

@@ -1,6 +1,7 @@
 """Environments: what sessions have of packages, apart from the host's; how they are made and go."""
 
 import base64
+import fcntl
 import hashlib
 import importlib
 import io
@@ -372,6 +373,43 @@ def test_a_build_without_a_box_has_no_caches_of_fonts(scripts, tmp_path):
     assert scripts("build").make_font_caches(str(tmp_path / "environment"), steps, str(tmp_path / "hutch")) is False
     assert words == ["Making the caches of fonts", "There are no caches of fonts, each session makes its own: no namespaces here"]
     assert not (tmp_path / "environment/share/fontconfig").exists()
+
+
+def test_the_next_build_where_boxes_run_makes_the_caches_of_fonts(workshop):
+    """Of what is there: nothing is installed anew, and who uses what had none keeps it."""
+    bin_folder, share = workshop.folder / "installed/bin", workshop.folder / "installed/share"
+    bin_folder.mkdir(parents=True)
+    shutil.copytree(pathlib.Path(hutch_binary()).parents[1] / "share/hutch/environments", share / "hutch/environments")
+    font = pathlib.Path(environments.directory(), NAME, "share/fonts/NotoSansThai_400Regular.ttf")
+    needs(font.exists(), environments.MISSING)
+    listed = npm_list(workshop.folder, {"@expo-google-fonts/noto-sans-xx": {"400Regular/NotoSansXX_400Regular.ttf": font.read_bytes()}},
+                      hutchParts=["@expo-google-fonts/noto-sans-xx"])
+    wheel(workshop.wheels, "1.0")
+    (workshop.folder / "requirements.txt").write_text("tiny==1.0\n")
+
+    def built(hutch):
+        (bin_folder / "hutch").write_text(f"#!/bin/sh\n{hutch}\n")
+        (bin_folder / "hutch").chmod(0o755)
+        command = ["python3", str(share / "hutch/environments/environments.py"), "--directory", str(workshop.place), "build", "mine", "--json",
+                   "-r", str(workshop.folder / "requirements.txt"), "--npm", listed]
+        done = subprocess.run(command, env=workshop.settings(), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout), done.stderr
+
+    bare, said_first = built("echo no namespaces here >&2; exit 1")
+    assert "no namespaces here" in said_first and "without caches of fonts" in workshop("ls")
+    kept, said_again = built("echo still none >&2; exit 1")
+    assert kept == bare and "still none" in said_again, "and nothing is lost by trying"
+    held = os.open(bare["directory"], os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_SH)  # as a sandbox does
+    whole, said_last = built(f'exec "{hutch_binary()}" "$@"')
+    assert "Downloading" not in said_last and whole["packages"] == bare["packages"] and whole["id"] != bare["id"], said_last
+    assert list(pathlib.Path(whole["directory"], "share").glob("*/*.cache-*")) and "without caches" not in workshop("ls")
+    manifest = json.loads(pathlib.Path(bare["directory"], "environment.json").read_text())
+    assert manifest["id"] == bare["id"] and not pathlib.Path(bare["directory"], "share/fontconfig").exists()
+    os.close(held)
+    assert built("exit 1")[0] == whole, "and it is known again"
+    assert [one["id"] for one in workshop.all()] == [whole["id"]]
 
 
 def test_of_what_the_box_gives_back_only_caches_are_taken(scripts, tmp_path):

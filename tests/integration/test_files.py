@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 
@@ -127,6 +128,20 @@ def test_list(client):
     deep = client.call("list_files", recursive=True)
     assert ("/workspace/d/e/f", 3) in [(e["path"], e["bytes"]) for e in deep["entries"]]
     assert len(deep["entries"]) == 4
+
+
+def test_the_text_of_a_list_says_what_there_is(client):
+    client.run("import os\nos.makedirs('d/e')\nopen('d/e/f','w').write('123')\nos.symlink('d','l')")
+    title, *lines = client.result("list_files", recursive=True)["content"][0]["text"].splitlines()
+    assert title == "/workspace: 4 entries" and lines[:2] == ["d/", "d/e/"], lines
+    assert re.fullmatch(r"3 [-0-9]{10}T[:0-9]{8}Z d/e/f", lines[2]) and re.fullmatch(r"symlink \d+ \S+Z l", lines[3]), lines
+
+
+def test_the_text_of_a_write_is_short(client):
+    client.run("1")  # what is said once, of the session
+    assert client.result("write_file", path="a", content="one")["content"][0]["text"] == "created /workspace/a (3 bytes)"
+    edited = client.result("edit_file", path="a", old_text="n", new_text="r")["content"][0]["text"]
+    assert edited == "edited /workspace/a: 1 replaced, in line 1 (3 bytes)"
 
 
 def test_list_changed_since_a_run(client):

@@ -241,9 +241,11 @@ def test_prompts(shared):
 def test_a_run_is_a_task_of_2025(state):
     with Client(state, revision="2025-11-25") as client:
         task = client.request("tools/call", {"name": "run_code", "task": {}, "arguments": {
-            "code": "import time; time.sleep(1); 'slept'"}})["task"]
+            "code": "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n'slept'"}})["task"]
         assert task["status"] == "working" and task["ttl"] is None
-        result = client.request("tasks/result", {"taskId": task["taskId"]})
+        waits = client.start("tasks/result", {"taskId": task["taskId"]})
+        client.result("write_file", path="go", content="")
+        result = client.reply(waits)["result"]
         assert result["structuredContent"]["outputs"][0]["text"] == "'slept'"
         assert result["_meta"]["io.modelcontextprotocol/related-task"] == {"taskId": task["taskId"]}
         assert client.request("tasks/get", {"taskId": task["taskId"]})["status"] == "completed"

@@ -1,5 +1,6 @@
 """A fresh interpreter on demand, and finding earlier runs again."""
 
+import re
 import time
 
 import pytest
@@ -54,7 +55,8 @@ def test_the_last_runs_are_listed_without_an_id(client, state):
     assert (newest["language"], newest["status"], newest["background"]) == ("python", "failed", False)
     assert newest["finished_at"] >= newest["queued_at"]
     text = client.result("get_run")["content"][0]["text"]
-    assert failed in text and "failed" in text
+    assert re.search(rf"^(\d{{4}}-\d\d-\d\d )?\d\d:\d\d python failed: {failed}$", text, re.M), text
+    assert all(run["run_id"] in text for run in listed["runs"]) and len(text) < 40 * len(listed["runs"]), text
     with Client(state, "--session", "empty") as other:
         assert other.call("get_run")["runs"] == []
 

@@ -146,7 +146,8 @@ def test_what_happens_while_others_run_is_told_as_that(client):
     assert "note" not in alone and alone["files_changed"], alone
     other = client.run("while true; do date >>theirs.txt; sleep 0.05; done", "bash", background=True)["run_id"]
     until(lambda: any(entry["path"].endswith("theirs.txt") for entry in client.call("list_files")["entries"]), what="its file")
-    beside = client.run("import time; time.sleep(0.3); open('mine2.txt', 'w').write('x');")
+    beside = client.run("import os, time\nsize = os.path.getsize('theirs.txt')\nwhile os.path.getsize('theirs.txt') == size: time.sleep(0.01)\n"
+                        "open('mine2.txt', 'w').write('x');")
     assert {change["path"] for change in beside["files_changed"]} == {"/workspace/mine2.txt", "/workspace/theirs.txt"}
     assert "others ran meanwhile" in beside["note"] and "during this run" in beside["note"], beside
     ended = client.call("cancel_run", run_id=other)
@@ -201,7 +202,8 @@ def test_a_server_that_a_subshell_waits_for_is_named(client):
     """As `cd here && server &` leaves it: who ended the subshell alone would leave the server."""
     note = client.run("cd /workspace && sleep 71 >/dev/null 2>&1 &\nuntil pgrep -fx 'sleep 71' >/dev/null; do :; done", "bash")["note"]
     pid = re.search(r"left running by this run: sleep 71 \(pid (\d+)\)", note)[1]
-    assert client.run(f"kill {pid}; sleep 0.2; pgrep -f 'sleep 71' || echo none", "bash")["stdout"] == "none\n"
+    ended = client.run(f"kill {pid}; while pgrep -f 'sleep 71' >/dev/null; do sleep 0.02; done; echo none", "bash", timeout_seconds=30)
+    assert ended["stdout"] == "none\n", ended
 
 
 def test_a_timeout_leaves_a_program_the_time_to_tell(client):
@@ -215,11 +217,12 @@ def test_a_timeout_leaves_a_program_the_time_to_tell(client):
 
 def test_bash_knows_the_jobs_of_earlier_calls(client):
     client.run("1")
-    begun = client.run("sleep 61 & (sleep 0.4; exit 7) & sh -c 'sleep 62; :' & echo $!", "bash")
+    begun = client.run("sleep 61 & (until [ -e go ]; do sleep 0.02; done; exit 7) & sh -c 'sleep 62; :' & echo $!", "bash")
     last = begun["stdout"].strip()
     listed = client.run("jobs", "bash")["stdout"]
     assert re.search(r"\[1\]  \d+ Running +sleep 61 & \(of an earlier run\)", listed) and f"[3]  {last} Running" in listed, listed
     assert client.run("echo $! \"$!\" ${!}", "bash")["stdout"].startswith(f"{last} {last}")
+    client.call("write_file", path="go", content="")
     waited = client.run("wait %2; echo $?", "bash")
     assert waited["stdout"] == "7\n", waited
     assert client.run("kill %1; wait %1; echo $?", "bash")["stdout"] == "143\n"

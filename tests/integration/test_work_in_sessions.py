@@ -247,7 +247,15 @@ def test_a_server_at_a_port_of_this_machine(module_state, client):
     finally:
         here.send_signal(signal.SIGINT)
         assert here.wait(60 * PATIENCE) == 0
-    assert client.call("share_port", session_id="work", port=8000)["command"].startswith("hutch forward ")
+    # As it is told, from a shell that knows neither this program nor where its sessions are.
+    command = client.call("share_port", session_id="work", port=8000)["command"]
+    assert re.fullmatch(f"{re.escape(hutch_binary())} --state-dir {re.escape(str(module_state))} forward session_\\w+ 8000", command), command
+    shell = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"]}
+    with subprocess.Popen(f"exec {command} --listen 0", shell=True, env=shell, stdout=subprocess.PIPE, text=True) as there:
+        try:
+            assert re.search(r"http://\S+", there.stdout.readline())
+        finally:
+            there.send_signal(signal.SIGINT)
 
 
 def test_servers_of_the_newer_kind(module_state, client):

@@ -34,6 +34,8 @@ base::Result<bool> read_stream(const Services& services, const RunState& state, 
   return is_cut;
 }
 
+}  // namespace
+
 std::string quoted_for_shell(const std::string& word) {
   std::string quoted = "'";
   for (const char letter : word) {
@@ -45,8 +47,6 @@ std::string quoted_for_shell(const std::string& word) {
   }
   return quoted + "'";
 }
-
-}  // namespace
 
 base::Error is_stopping(const std::string& run_id) {
   return base::error(base::Error::Kind::kUnavailable,

@@ -30,6 +30,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"
 #include "tools/cli/oauth.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/reload.h"
 #include "tools/cli/serve_signals.h"
 #include "tools/cli/server_log.h"
@@ -240,6 +241,9 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   services.draining = draining.get_token();
   services.public_url = [url = public_url.get_future().share()] { return url.get(); };
   services.public_ports = app.settings().serve.public_ports;
+  if (options.address.is_unix() && !settings.behind_proxy) {  // its clients are here
+    services.command = own_command(app.settings(), process_environment());
+  }
   const Offer offer(server, services);
   log_events_of(server);
   for (auto&& routes : {api::shared_routes(app.store(), app.share()), api::sandbox_routes(services),

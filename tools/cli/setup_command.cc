@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "sandbox/environment.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/program_output.h"
 #include "tools/cli/terminal.h"
 #include "tools/setup/change.h"
@@ -39,30 +39,6 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where the PATH has the program; else its name.
-std::string path_of(const std::string& program) {
-  std::istringstream directories(variable("PATH"));
-  for (std::string one;
-       program.find('/') == std::string::npos && std::getline(directories, one, ':');) {
-    std::string path = one + "/" + program;
-    if (one.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return program;
-}
-
-// As clients can start it for good: what stands in the PATH stays where it is when hutch is
-// replaced.
-base::Result<std::string> own_path() {
-  const std::string own = TRY(base::executable_directory()) + "/hutch";
-  std::istringstream directories(variable("PATH"));
-  for (std::string one; std::getline(directories, one, ':');) {
-    std::error_code ignored;
-    const std::string path = one + "/hutch";
-    if (one.starts_with('/') && std::filesystem::equivalent(path, own, ignored)) return path;
-  }
-  return own;
-}
-
 // Returns the words by which a client starts hutch: those of $HUTCH_LAUNCHER, since whoever brought
 // hutch here knows better how it is started again, else our own path. Fails with kInvalid where it
 // says "none": this copy may not last.
@@ -77,8 +53,8 @@ base::Result<std::vector<std::string>> words_to_start(const SetupOptions& option
         "FILE, pip install FILE, npm install -g FILE), then hutch-mcp setup");
   }
   // Clients of the desktop have a short PATH.
-  if (!words.empty()) words[0] = path_of(words[0]);
-  if (words.empty()) words.push_back(TRY(own_path()));
+  if (!words.empty()) words[0] = path_of(words[0], process_environment());
+  if (words.empty()) words.push_back(TRY(own_path(process_environment())));
   words.emplace_back("stdio");
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;
@@ -168,7 +144,7 @@ base::Status try_client(const Client& client, const std::string& home) {
   setup::Keys keys = client.keys;
   keys.emplace_back(setup::kEntryName);
   auto words = setup::words_of_entry(setup::value_at(document, keys));
-  if (!words.empty()) words[0] = path_of(words[0]);
+  if (!words.empty()) words[0] = path_of(words[0], process_environment());
   std::cout << "Trying it as " << client.title << " will start it... " << std::flush;
   const auto tried = setup::try_entry(words, home);
   if (!tried.ok()) {
@@ -258,7 +234,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   if (!options.remove && !options.arguments.empty()) {
     // Before anything is written: hutch itself says what is wrong with them.
     auto tried_first = words;
-    tried_first[0] = path_of(tried_first[0]);
+    tried_first[0] = path_of(tried_first[0], process_environment());
     if (auto tried = setup::try_entry(tried_first, places.home); !tried.ok()) {
       return std::move(tried).error().context(
           "nothing was written, as hutch does not start with these arguments");

@@ -11,6 +11,7 @@
 #include "sessions/sessions.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/ending_signals.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/server_log.h"
 #include "tools/tools.h"
 
@@ -30,6 +31,7 @@ base::Result<int> run_stdio(Application& app, const std::string& session_name) {
   Services services{app.services(), app.share(), session_name};
   services.public_url = [&app] { return app.settings().serve.public_url; };
   services.folder = &folder;
+  services.command = own_command(app.settings(), process_environment());
   const Offer offer(server, services);
   log_events_of(server);
 

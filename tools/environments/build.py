@@ -56,7 +56,11 @@ def build(place, name, recipe):
         debs = listed_debs(recipe.apt, steps)
         npm = locked_npm(recipe.npm, staging, uv, steps) if recipe.npm else None
         identity = identity_of(lock, npm, debs)
-        if place.manifest(identity) is None:
+        whole = identity_with_font_caches(identity)
+        if place.manifest(whole) is not None:
+            identity = whole
+            place.publish(None, name, identity)
+        elif place.manifest(identity) is None:
             made = os.path.join(staging, "environment")
             steps.say("Making a virtual environment")
             run([PYTHON, "-m", "venv", "--without-pip", made], "make a virtual environment")
@@ -73,9 +77,33 @@ def build(place, name, recipe):
             if make_font_caches(made, steps):
                 write_manifest(made, name, identity, uv.version, len(debs))  # now with their bytes
             place.publish(made, name, identity)
+        elif font_caches.are_missing(place.path(identity)):
+            identity = publish_with_font_caches(place, name, identity, staging, steps)
         else:
             place.publish(None, name, identity)
         return place.manifest(identity) | {"directory": place.path(identity)}
+
+
+def identity_with_font_caches(identity):
+    """That of the environment which has them and was made from one that had not."""
+    return hashlib.sha256(f"{identity} with caches of fonts".encode()).hexdigest()[:16]
+
+
+def publish_with_font_caches(place, name, bare, staging, steps):
+    """What was built where no box could run gets its caches in a copy, under an id of its own: who has the other keeps it as it is. Where none can
+    run now either, the other stays. Gives back the id that `name` leads to."""
+    made = os.path.join(staging, "environment")
+    # Nobody changes its files, so that the copy may share them; the manifest is written anew.
+    shutil.copytree(place.path(bare), made, symlinks=True, copy_function=os.link)
+    os.unlink(os.path.join(made, "environment.json"))
+    manifest = place.manifest(bare) | {"id": identity_with_font_caches(bare), "built_at": now()}
+    save_manifest(made, manifest)
+    if not make_font_caches(made, steps):
+        place.publish(None, name, bare)
+        return bare
+    save_manifest(made, manifest | {"bytes": _bytes(made)})
+    place.publish(made, name, manifest["id"])
+    return manifest["id"]
 
 
 def listed_debs(names, steps):
@@ -298,9 +326,15 @@ def finish(made):
 
 def write_manifest(made, name, identity, uv_version, debs):
     packages = _site_packages(made)
-    manifest = {"id": identity, "format": FORMAT, "name": name, "python": _version(made),
-                "packages": _count(packages, made) + debs, "bytes": _bytes(made), "uv": uv_version,
-                "built_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
+    save_manifest(made, {"id": identity, "format": FORMAT, "name": name, "python": _version(made),
+                         "packages": _count(packages, made) + debs, "bytes": _bytes(made), "uv": uv_version, "built_at": now()})
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def save_manifest(made, manifest):
     with open(os.path.join(made, "environment.json"), "w") as file:
         json.dump(manifest, file, indent=2)
         file.flush()

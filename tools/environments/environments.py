@@ -10,6 +10,7 @@ import os
 import sys
 
 import build
+import font_caches
 import store
 
 DEFAULT = "code_interpreter"
@@ -57,7 +58,9 @@ def ls(place, options):
         for one in found:
             names = ", ".join(one["names"]) or "(replaced, still in use)"
             print(f"{names}  {one['id']}  Python {one['python']}, {one['packages']} packages, "
-                  f"{one['bytes'] / 1e6:.0f} MB, built {one['built_at']}")
+                  f"{one['bytes'] / 1e6:.0f} MB, built {one['built_at']}"
+                  + ("; without caches of fonts, which the same build makes where sandboxes run"
+                     if one["names"] and font_caches.are_missing(one["directory"]) else ""))
     return 0
 
 

@@ -43,6 +43,12 @@ def make(made, hutch):
     return said
 
 
+def are_missing(made):
+    """Whether an environment has fonts and no caches of them, since no box could be had when it was built."""
+    there = [os.path.isdir(os.path.join(made, "share", folder)) for folder in ("fonts", *_TAKEN)]
+    return there[0] and not any(there[1:])
+
+
 class _Box:
     """A session of a state directory of its own, without the settings of whoever builds."""
 

@@ -180,7 +180,7 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
   const auto grows =
       static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
-  TRY(take_disk_room(services, session, files, read.path, grows));
+  const auto room = TRY(take_disk_room(services, session, files, read.path, grows));
   const auto result = files.write(arguments.text("path"), content,
                                   sandbox::files::WriteMode::kOverwrite, read.state);
   if (!result.ok() && result.error().kind == Error::Kind::kUnavailable) {
@@ -195,7 +195,7 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
                                     {"replacements", places.size()}};
   reply.text = "edited " + one_line(record.path) + ": " + std::to_string(places.size()) +
                " replaced, in " + lines_of(read.content, places) + " (" +
-               std::to_string(written.bytes) + " bytes, sha256 " + *record.sha256 + ")";
+               std::to_string(written.bytes) + " bytes)";
   return std::optional<Reply>(std::move(reply));
 }
 

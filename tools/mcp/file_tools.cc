@@ -279,8 +279,7 @@ mcp::Tool write_file(const Services& services) {
             json{{"path", record.path}, {"bytes", written.bytes}, {"change", written.change}};
         if (record.sha256) reply.structured["sha256"] = *record.sha256;
         reply.text = written.change + " " + one_line(record.path) + " (" +
-                     std::to_string(written.bytes) + " bytes" +
-                     (record.sha256 ? ", sha256 " + *record.sha256 : "") + ")";
+                     std::to_string(written.bytes) + " bytes)";
         if (is_new) reply.new_session_id = session.id;
         return reply;
       });
@@ -363,6 +362,19 @@ std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }
 
+// A directory by its slash; anything else with its bytes and its time, and with its type where it
+// is no file or the list is of changes.
+std::string line_of(const sandbox::files::ListResult& listed, const json& entry) {
+  const std::string type = entry["type"].get<std::string>();
+  const std::string name = one_line(below(listed.path, entry["path"].get<std::string>()));
+  if (type == "directory" && !entry.contains("change")) return name + "/";
+  std::string line = type == "file" && !entry.contains("change") ? "" : type + " ";
+  if (type != "directory") line += entry["bytes"].dump() + " ";
+  line += without_fraction(entry["modified_at"].get<std::string>()) + " ";
+  if (entry.contains("change")) line += entry["change"].get<std::string>() + " ";
+  return line + name + (type == "directory" ? "/" : "");
+}
+
 Reply reply_of_list(const sandbox::files::ListResult& listed,
                     const std::optional<Changes>& changes) {
   Reply reply;
@@ -377,19 +389,15 @@ Reply reply_of_list(const sandbox::files::ListResult& listed,
                   {"type", entry.type},
                   {"bytes", entry.bytes},
                   {"modified_at", modified}};
-    std::string line = entry.type + " ";
-    if (entry.type != "directory") line += std::to_string(entry.bytes) + " ";
-    line += without_fraction(modified) + " ";
     if (changes) {
       // One that no run has been recorded for yet has changed all the same.
       const auto known = changes->find(entry.path);
       shown["change"] = known == changes->end() ? "modified" : known->second;
-      line += shown["change"].get<std::string>() + " ";
     }
-    line += one_line(below(listed.path, entry.path));
+    std::string line = line_of(listed, shown);
     if (const auto directory = folded.find(entry.path); directory != folded.end()) {
       shown["entries"] = directory->second;
-      line += std::string("/ with ") + (listed.truncated ? "at least " : "") +
+      line += std::string(" with ") + (listed.truncated ? "at least " : "") +
               std::to_string(directory->second) + " entries";
     }
     characters += shown.dump().size() + 1;

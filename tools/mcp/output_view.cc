@@ -31,7 +31,7 @@ std::size_t bytes_of(const json& value) {
 
 // Bytes of data that are shown beside a text: more of it repeats what the text says, and whoever
 // wants more than a look at it finds it in its file.
-constexpr std::size_t kDataBesideTextMax = 1'200;
+constexpr std::size_t kDataBesideTextMax = 200;
 // Points of each series that are shown beside the picture of them: what a line does, and where, is
 // seen with these, and the file has the others.
 constexpr std::size_t kPointsBesidePictureMax = 100;

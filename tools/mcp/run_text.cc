@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "sandbox/output.h"
 #include "tools/mcp/run_view.h"
+#include "tools/mcp/short_forms.h"
 #include "tools/text_window.h"
 
 namespace tools {
@@ -33,6 +35,10 @@ constexpr std::size_t kChartBesidePictureBytes = 600;
 // same in words.
 constexpr std::size_t kSourceCharacters = 4'000;
 constexpr int kSignificantDigits = 4;
+// A run that is over sooner needs no time told: nobody makes it faster.
+constexpr int kMsTold = 1'000;
+// Bytes of data that a text, which has up to 4,000 characters of a value, says whole.
+constexpr int kDataSaidByText = 1'200;
 constexpr const char* kStreams[] = {"stdout", "stderr"};
 void add_section(std::string& text, const char* title, const std::string& body) {
   if (body.empty()) return;
@@ -50,6 +56,15 @@ bool says_more(const json& output) {
   });
 }
 
+// Whether its text has rows and columns, as those of pandas and SQL.
+bool is_table(const json& output) {
+  const json formats = output.value("formats", json::array());
+  const auto has = [&formats](const char* name) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
+  return has("html") && has("json");
+}
+
 // Adds the form of an output that is meant to be read; where there is none, the next best.
 void add_prose(std::string& text, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";
@@ -59,6 +74,7 @@ void add_prose(std::string& text, const json& output) {
     if (key == "text" && sandbox::is_bare(*form) && says_more(output)) continue;
     const std::string body = form->is_string() ? form->get<std::string>() : base::print_json(*form);
     const bool is_source = key == "latex" || key == "json" || key == "svg";
+    if (key == "text" && is_table(output)) return add_section(text, title, narrow_table(body));
     return add_section(
         text, title,
         is_source ? base::shortened(body, kSourceCharacters, "; in structuredContent") : body);
@@ -96,6 +112,32 @@ void shorten_values(json& value) {
   }
 }
 
+// Whether an axis has names, which the elements have as well.
+bool is_named_by_elements(const json& chart, const json& axis) {
+  if (base::string_or(axis, "scale") != "categorical") return false;
+  std::set<std::string> labels;
+  for (const json& element : chart.value("elements", json::array())) {
+    if (element.is_object()) labels.insert(base::string_or(element, "label"));
+  }
+  const json ticks = axis.value("ticks", json::array());
+  return std::all_of(ticks.begin(), ticks.end(), [&labels](const json& tick) {
+    return tick.is_string() && labels.contains(tick.get<std::string>());
+  });
+}
+
+// Says once which group all elements are of.
+void name_common_group(json& chart) {
+  json& elements = chart["elements"];
+  if (elements.size() < 2 || !elements[0].is_object() || !elements[0].contains("group")) return;
+  const json group = elements[0]["group"];
+  const bool is_common = std::all_of(elements.begin(), elements.end(), [&](const json& element) {
+    return element.is_object() && element.value("group", json()) == group;
+  });
+  if (!is_common) return;
+  for (json& element : elements) element.erase("group");
+  chart["group"] = group;
+}
+
 // Leaves out what says nothing: names that are empty, the usual scale, and numbers beside an axis,
 // between which the marks are anyway.
 void drop_silent(json& chart) {
@@ -108,6 +150,10 @@ void drop_silent(json& chart) {
       described.erase("ticks");
     }
     if (described.contains("label") && described["label"] == "") described.erase("label");
+    if (is_named_by_elements(chart, described)) {
+      described.erase("scale");
+      described.erase("ticks");
+    }
     if (described.empty()) chart.erase(axis);
   }
   if (chart.contains("title") && chart["title"] == "") chart.erase("title");
@@ -118,6 +164,7 @@ void drop_silent(json& chart) {
     if (!element.contains("charts") || !element["charts"].is_array()) continue;
     for (json& part : element["charts"]) drop_silent(part);
   }
+  name_common_group(chart);
 }
 
 void drop_elements(json& chart) {
@@ -174,7 +221,7 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
   const auto add = [&] {
     const bool is_counted = elements_in(chart) == all || chart.contains("elements_total");
     if (!is_counted) chart["elements_total"] = all;
-    const std::string printed = base::print_json(chart);
+    const std::string printed = base::print_json(with_rows_of_elements(chart));
     if (printed.size() > bytes_max) return false;
     text += "chart: " + printed + "\n";
     return true;
@@ -196,12 +243,22 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
   if (!add()) text += "chart: in structuredContent\n";
 }
 
+// Whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's title.
+bool is_said_by_chart(const json& output) {
+  constexpr std::string_view kBeforeTitle = "): ";
+  const std::string said = base::string_or(output, "text");
+  const std::size_t at = said.find(kBeforeTitle);
+  if (!output.contains("chart") || !said.starts_with("Figure(") || at == std::string::npos) {
+    return false;
+  }
+  return base::string_or(output["chart"], "title") == said.substr(at + kBeforeTitle.size());
+}
+
 void add_output(std::string& text, const json& output, std::size_t number) {
   const bool is_partial = output.contains("truncated");
   const bool is_page = output.contains("html_path");
-  if (!is_page || !sandbox::is_bare(output.value("text", json("<an object>")))) {
-    add_prose(text, output);
-  }
+  const bool is_bare_page = is_page && sandbox::is_bare(output.value("text", json("<an object>")));
+  if (!is_bare_page && !is_said_by_chart(output)) add_prose(text, output);
   if (is_page && (!is_partial || !output["truncated"].contains("html"))) {
     text += "html of output " + std::to_string(number) + ": " +
             one_line(output["html_path"].get<std::string>()) + "\n";
@@ -215,6 +272,9 @@ void add_output(std::string& text, const json& output, std::size_t number) {
   }
   if (!is_partial) return;
   for (const auto& [format, where] : output["truncated"].items()) {
+    if (format == "json" && output.contains("text") && where["total_bytes"] <= kDataSaidByText) {
+      continue;
+    }
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }
@@ -341,6 +401,13 @@ void add_network(std::string& text, const json& network) {
   }
 }
 
+// Whether it is an exception, which has no exit code but 1, and of which the traceback tells.
+bool is_usual_failure(const json& value) {
+  const auto failure = value.find("error");
+  return failure != value.end() && (*failure)["cause"] == "exception" && (*failure)["lost"] == "" &&
+         value["exit_code"] == 1;
+}
+
 // Whether a stream goes on behind what is shown of it.
 bool shows_a_part(const json& value) {
   const auto truncated = value.find("truncated");
@@ -356,8 +423,11 @@ bool shows_a_part(const json& value) {
 
 std::string text_of_run(const json& value, SessionName session_name) {
   std::string text = value["status"].get<std::string>();
-  if (value.contains("exit_code")) text += ", exit code " + value["exit_code"].dump();
-  text += ", " + value["duration_ms"].dump() + " ms, " + value["run_id"].get<std::string>();
+  if (value.contains("exit_code") && !is_usual_failure(value)) {
+    text += ", exit code " + value["exit_code"].dump();
+  }
+  if (value["duration_ms"] >= kMsTold) text += ", " + value["duration_ms"].dump() + " ms";
+  text += ", " + value["run_id"].get<std::string>();
   if (session_name == SessionName::kShown) text += " in " + value["session_id"].get<std::string>();
   text += "\n";
   if (value.contains("error")) {

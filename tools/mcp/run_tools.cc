@@ -269,24 +269,50 @@ base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& se
   return runs;
 }
 
-base::Result<Reply> last_runs(const Services& services, const sessions::Session& session) {
+json shown_head(const sessions::RunHead& run) {
+  json shown = {{"run_id", run.id},
+                {"language", run.language},
+                {"status", run.status},
+                {"background", run.background},
+                {"queued_at", base::to_rfc3339(run.queued_at)}};
+  if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
+  return shown;
+}
+
+// One line for those that follow each other and are alike, with when the newest of them was asked
+// for: the day is said where it is not that of the line before.
+std::string lines_of_runs(const std::vector<sessions::RunHead>& runs) {
+  constexpr std::size_t kDaySize = std::string_view("2026-01-31").size();
+  constexpr std::size_t kMinuteSize = std::string_view("2026-01-31T12:00").size();
+  std::string text;
+  std::string last_day;
+  std::string last_kind;
+  for (const sessions::RunHead& run : runs) {
+    const std::string kind =
+        " " + run.language + " " + run.status + (run.background ? " (background)" : "") + ":";
+    const std::string minute = base::to_rfc3339(run.queued_at).substr(0, kMinuteSize);
+    const std::string day = minute.substr(0, kDaySize);
+    if (kind != last_kind || day != last_day) {
+      if (!text.empty()) text += "\n";
+      if (day != last_day) text += day + " ";
+      text += minute.substr(kDaySize + 1) + kind;
+    }
+    text += " " + run.id;
+    last_day = day;
+    last_kind = kind;
+  }
+  return text + "\n";
+}
+
+base::Result<Reply> last_runs(const Services& services, const CallSession& found) {
+  const sessions::Session& session = found.session;
   Reply reply;
   reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
-  reply.text = "The last runs of " + session.id + ", the newest first:\n";
   const auto runs = TRY(runs_as_they_are(services, session));
-  for (const sessions::RunHead& run : runs) {
-    json shown = {{"run_id", run.id},
-                  {"language", run.language},
-                  {"status", run.status},
-                  {"background", run.background},
-                  {"queued_at", base::to_rfc3339(run.queued_at)}};
-    if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
-    reply.text += run.id + " " + run.language + " " + run.status +
-                  (run.background ? " (background)" : "") + ", " +
-                  without_fraction(shown["queued_at"].get<std::string>()) + "\n";
-    reply.structured["runs"].push_back(std::move(shown));
-  }
+  for (const sessions::RunHead& run : runs) reply.structured["runs"].push_back(shown_head(run));
   const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;
+  reply.text = "The last runs" + (found.is_default ? "" : " of " + session.id) +
+               ", the newest first (UTC):\n" + lines_of_runs(runs);
   if (runs.empty()) reply.text = "No run in " + session.id + (destroyed ? "" : " yet");
   if (destroyed) add_note(reply, "this session was deleted, and the output of its runs with it");
   return reply;
@@ -326,9 +352,8 @@ mcp::Tool get_run(const Services& services) {
       services, definition,
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         if (!arguments.has("run_id")) {
-          const auto session =
-              TRY(resolve(services, arguments, context, NewSession::kUseless)).session;
-          Reply reply = TRY(last_runs(services, session));
+          const auto found = TRY(resolve(services, arguments, context, NewSession::kUseless));
+          Reply reply = TRY(last_runs(services, found));
           if (arguments.integer("wait_seconds", 0) > 0) {
             add_note(reply,
                      "wait_seconds needs run_id: this did not wait; pass that of the run to wait "

@@ -12,6 +12,7 @@
 #include "base/shortened_text.h"
 #include "base/text.h"
 #include "tools/mcp/output_view.h"
+#include "tools/mcp/short_forms.h"
 #include "tools/mcp/terminal_text.h"
 #include "tools/session_files.h"
 #include "tools/text_window.h"
@@ -182,6 +183,16 @@ json shown_error(const Run& run, const std::string& stderr_text) {
                                          "; the whole: " + run_file(run, "record.json"));
   }
   return value;
+}
+
+// Shorter where it stands in the stream, which its file has as it was written.
+void shorten_traceback(const sandbox::RunError& failure, std::string& stderr_text) {
+  if (failure.cause != sandbox::Cause::kException || failure.traceback.empty()) return;
+  const std::size_t at = stderr_text.rfind(failure.traceback);
+  if (at == std::string::npos) return;
+  std::string shorter = short_traceback(failure.traceback);
+  if (shorter.ends_with('\n') && !failure.traceback.ends_with('\n')) shorter.pop_back();
+  stderr_text.replace(at, failure.traceback.size(), shorter);
 }
 
 struct Streams {
@@ -426,6 +437,9 @@ json structured_run(const RunView& view) {
   add_note(add_streams(view, value), note);
   if (run.error) {
     value["error"] = shown_error(run, value["stderr"].get_ref<const std::string&>());
+    if (!view.stdout_offset && !view.stderr_offset) {
+      shorten_traceback(*run.error, value["stderr"].get_ref<std::string&>());
+    }
   }
   if (!note.empty()) {
     value["note"] = base::shortened(note, kMessageCharacters);

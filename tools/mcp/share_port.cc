@@ -20,8 +20,9 @@ constexpr std::int64_t kExpirySecondsDefault = 86400;
 constexpr std::int64_t kExpirySecondsMax = std::int64_t{30} * 86400;
 
 // Where no server is reached by links, the person at this machine can open it.
-void tell_how_to_forward(Reply& reply, const std::string& session_id, std::int64_t port) {
-  const std::string command = "hutch forward " + session_id + " " + std::to_string(port);
+void tell_how_to_forward(Reply& reply, const std::string& hutch, const std::string& session_id,
+                         std::int64_t port) {
+  const std::string command = hutch + " forward " + session_id + " " + std::to_string(port);
   reply.structured["command"] = command;
   reply.text = "something listens on port " + std::to_string(port) +
                "; the user reaches it with this command on their machine: " + command;
@@ -33,7 +34,7 @@ base::Result<Reply> reply_of(const Services& services, const sessions::Session& 
   reply.structured = json{{"session_id", session.id}, {"port", port}};
   const std::string base_url = services.public_url ? services.public_url() : "";
   if (base_url.empty()) {
-    tell_how_to_forward(reply, session.id, port);
+    tell_how_to_forward(reply, services.command, session.id, port);
     return reply;
   }
   const auto url = ports::host_url(base_url, session.id, port);

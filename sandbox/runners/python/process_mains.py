@@ -16,7 +16,8 @@ VALUES_BYTES_MAX = 2 << 20
 TRIED_BYTES_MAX = 32 << 20  # with those that turn out to be too large: each process that starts waits for this
 DIGESTED_BYTES_MAX = 8 << 20  # and for this
 MAINS_KEPT = 16  # while values change from process to process: those that have just begun may not have read theirs
-_SCRIPT, _SHAPES = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("spawned_main.py", "value_shapes.py"))
+_SCRIPT, _SHAPES, _CHANGES = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+                              for name in ("spawned_main.py", "value_shapes.py", "code_changes.py"))
 _WHY_CHARACTERS_MAX = 200
 _TOO_LARGE = "it is too large: a value may have 1 MiB, and all have 2"
 # Pickling what these have made runs no code of the user's, opens nothing and attaches to nothing.
@@ -61,7 +62,7 @@ class ProcessMains:
         if not os.path.exists(own + ".py"):
             _replace(own + ".values", values)
             given = (f"{{'cells_path': {path + '.json'!r}, 'values_path': {own + '.values'!r}, 'shapes_path': {_SHAPES!r}, "
-                     "'namespace': globals(), '__name__': __name__}")
+                     f"'changes_path': {_CHANGES!r}, 'namespace': globals(), '__name__': __name__}}")
             _replace(own + ".py", f"exec(compile(open({_SCRIPT!r}).read(), {_SCRIPT!r}, 'exec'), {given})\n".encode())
         for ending in (".py", ".values"):
             if os.path.exists(old + ending):

@@ -59,7 +59,7 @@ class Runners:
 
 class _Finder:
     # Too slow for what it gives, or the program itself.
-    LEFT_OUT = ("runner", "notebook_shell", "spawned_main")
+    LEFT_OUT = ("runner", "notebook_shell", "spawned_main", "code_changes")
 
     def __init__(self, directory, folders):
         self._files = {}

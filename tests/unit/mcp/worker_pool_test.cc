@@ -264,6 +264,49 @@ TEST(WorkerPool, WhoIsUnboundedHasAllAtWork) {
   EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
 }
 
+TEST(WorkerPool, WorkIsOfWhoeverItTurnsOutToBeOf) {
+  WorkerPool pool(8, 100, {8, 50, 1});
+  std::latch first_is_known(1);
+  std::latch release(1);
+  const std::string unknown = WorkerPool::kUnknown + std::string("192.0.2.7");
+  ASSERT_TRUE(pool.run(unknown, [&] {
+    EXPECT_TRUE(WorkerPool::pass_to("one"));
+    EXPECT_TRUE(WorkerPool::pass_to("one")) << "it is theirs already";
+    first_is_known.count_down();
+    release.wait();
+  }));
+  first_is_known.wait();
+  std::latch asked(2);
+  ASSERT_TRUE(pool.run(unknown, [&] {
+    EXPECT_FALSE(WorkerPool::pass_to("one")) << "one of theirs is at work";
+    EXPECT_TRUE(WorkerPool::pass_to("other"));
+    asked.count_down();
+  }));
+  ASSERT_TRUE(pool.run(unknown, [&] { asked.count_down(); }));
+  asked.wait();  // the place of the unknown was free each time
+  std::atomic<bool> second = false;
+  ASSERT_TRUE(pool.run("one", [&] { second = true; }));
+  EXPECT_FALSE(second);
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_TRUE(second);
+}
+
+TEST(WorkerPool, WhoIsNotKnownYetIsNobodyElseWhoAsks) {
+  WorkerPool pool(8, 100, {8, 50, 8, 1});
+  const std::string unknown = WorkerPool::kUnknown + std::string("192.0.2.7");
+  std::latch both(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pool.run(unknown, [&] {
+      EXPECT_TRUE(WorkerPool::pass_to("one"));
+      both.arrive_and_wait();  // at once, as nobody else has asked
+    }));
+  }
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+}
+
+TEST(WorkerPool, OutsideOfAPoolWorkIsAnybodys) { EXPECT_TRUE(WorkerPool::pass_to("one")); }
+
 TEST(WorkerPool, OutsideOfAPoolNothingIsAside) {
   const WorkerPool::Aside aside;
   WorkerPool pool(1, 1, {1, 1, 1});

@@ -78,6 +78,10 @@ TEST(SocketMemory, WhatTheHostHasInUse) {
       "sockets: used 20\nTCP: inuse 3 orphan 0 tw 0 alloc 3 mem 428\nUDP: inuse 0 mem 7\n";
   EXPECT_EQ(pages_in_use(sockstat, "TCP"), 428);
   EXPECT_EQ(pages_in_use(sockstat, "UDP"), 7);
+  EXPECT_EQ(sockets_in_use("sockets: used 9\nTCP: inuse 12 orphan 3 tw 1 alloc 4 mem 428\n", "TCP"),
+            12);
+  EXPECT_EQ(sockets_in_use("TCP6: inuse 5\nUDP6: inuse 6\n", "UDP6"), 6);
+  EXPECT_EQ(sockets_in_use("TCP6: inuse 5\n", "TCP"), 0);
   EXPECT_EQ(pages_in_use(sockstat, "RAW"), 0);
 }
 

@@ -178,6 +178,8 @@ TEST_F(BoxesTest, AFileWaitsForTheRoomThatADeletionMakes) {
   });
   EXPECT_TRUE(boxes().take_disk_room(session, 1).ok());
   EXPECT_EQ(asked, 3);
+  boxes().disk_written(session, 1);
+  EXPECT_EQ(calls("disk_written"), 1);
   fail_call("take_disk_room", Kind::kInternal);
   EXPECT_EQ(boxes().take_disk_room(session, 1).error().kind, Kind::kInternal);
   EXPECT_EQ(calls("take_disk_room"), 4) << "nothing to wait for";

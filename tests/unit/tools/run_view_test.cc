@@ -276,6 +276,50 @@ TEST(RunView, WhatTheTextSaysIsNotSaidAgain) {
   EXPECT_EQ(view_of(run, "")["outputs"][0]["html"], "<table>") << "the text says nothing";
 }
 
+TEST(RunView, DataThatATextSaysIsNamedForProgramsOnly) {
+  sandbox::Run run = finished_run();
+  json rows = json::array();
+  for (int i = 0; i < 30; ++i) rows.push_back({i, "a name"});
+  run.outputs = std::vector<json>({{{"is_main_result", true},
+                                    {"formats", {"text", "html", "json"}},
+                                    {"text", "    a   b\n0   1  22"},
+                                    {"html", "<table>"},
+                                    {"json", {{"rows", rows}}}}});
+  const json value = view_of(run, "");
+  EXPECT_FALSE(value["outputs"][0].contains("json"));
+  EXPECT_EQ(value["outputs"][0]["truncated"]["json"]["file"], "/runs/run_x/record.json");
+  EXPECT_EQ(text_of_run(value, SessionName::kUnderstood),
+            "completed, run_x\nresult:\n a b\n0 1 22\n");
+}
+
+TEST(RunView, ATracebackIsShortAndTheFileHasAll) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  const std::string traceback =
+      "Traceback (most recent call last):\n  cell 1, line 1, in <module>\n    f(x)\n    ^^^^\n"
+      "NameError: name 'x' is not defined\n";
+  run.error = sandbox::RunError{
+      "NameError", "name 'x' is not defined", traceback, sandbox::Cause::kException, "all", ""};
+  const json value = view_of(run, "", {}, "a warning\n" + traceback);
+  const std::string shown =
+      "a warning\n  cell 1, line 1\n    f(x)\nNameError: name 'x' is not defined\n";
+  EXPECT_EQ(value["stderr"], shown);
+  EXPECT_FALSE(value["error"].contains("traceback"));
+  EXPECT_EQ(text_of_run(value, SessionName::kUnderstood), "failed, run_x\nstderr:\n" + shown);
+  EXPECT_NE(view_of(run, "", 0, traceback)["stderr"].get<std::string>().find("^^^^"),
+            std::string::npos)
+      << "pieces are as they were written";
+}
+
+TEST(RunView, TheTextTellsOfALongTimeOnly) {
+  sandbox::Run run = finished_run();
+  run.duration_ms = 999;
+  EXPECT_EQ(text_of_run(view_of(run, ""), SessionName::kUnderstood), "completed, run_x\n");
+  run.duration_ms = 1'000;
+  EXPECT_EQ(text_of_run(view_of(run, ""), SessionName::kUnderstood), "completed, 1000 ms, run_x\n");
+}
+
 TEST(RunView, OfAFolderOfAToolThereIsOneEntry) {
   sandbox::Run run = finished_run();
   for (int i = 0; i < 50; ++i) {
@@ -326,6 +370,24 @@ TEST(RunView, ChartsInTheTextAreShortAndRounded) {
   EXPECT_NE(line.find("\"sampled\":true"), std::string::npos) << line;
 }
 
+TEST(RunView, ATitleIsSaidOnce) {
+  sandbox::Run run = finished_run();
+  const json bars = json::parse(R"([{"label": "a", "group": "g", "value": 1},
+                                    {"label": "b", "group": "g", "value": 2}])");
+  const json axis = {{"label", "letter"}, {"scale", "categorical"}, {"ticks", {"a", "b"}}};
+  json output = {{"formats", {"text", "png", "chart"}},
+                 {"text", "Figure(6.4x4.8 in, 1 axes): Sales"},
+                 {"image_path", "/runs/run_x/1.png"},
+                 {"chart", {{"type", "bar"}, {"title", "Sales"}, {"x", axis}, {"elements", bars}}}};
+  run.outputs = std::vector<json>({output});
+  EXPECT_EQ(text_of_run(view_of(run, ""), SessionName::kUnderstood),
+            "completed, run_x\nchart: {\"columns\":[\"label\",\"value\"],\"elements\":[[\"a\",1],"
+            "[\"b\",2]],\"group\":\"g\",\"title\":\"Sales\",\"type\":\"bar\","
+            "\"x\":{\"label\":\"letter\"}}\nimage: /runs/run_x/1.png\n");
+  run.outputs[0]["text"] = "Figure(6.4x4.8 in, 1 axes): A year; Sales";
+  EXPECT_NE(text_of_run(view_of(run, "")).find("A year"), std::string::npos);
+}
+
 TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
   const auto line_of = [](int bars) {
     json elements = json::array();
@@ -373,7 +435,7 @@ TEST(RunView, ValuesOfAChartOfSeveralGoBeforeTicks) {
     const std::size_t at = text.find("chart: ");
     return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
   };
-  EXPECT_NE(line_of(2).find("\"value\":1103"), std::string::npos) << line_of(2);
+  EXPECT_NE(line_of(2).find("[\"Q3\",1103]"), std::string::npos) << line_of(2);
   EXPECT_EQ(line_of(2).find("a quarter"), std::string::npos) << line_of(2);
   EXPECT_NE(line_of(9).find("\"values\":\"in structuredContent\""), std::string::npos)
       << line_of(9);
@@ -399,9 +461,12 @@ TEST(RunView, BoxesOfAChartAreToldAsFarAsThereIsRoom) {
     const std::size_t at = text.find("chart: ");
     return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
   };
-  EXPECT_NE(line_of(4).find("\"median\":1020"), std::string::npos) << line_of(4);
-  EXPECT_NE(line_of(4).find("\"outliers\":40"), std::string::npos) << line_of(4);
-  EXPECT_NE(line_of(4).find("\"group 3\""), std::string::npos) << line_of(4);
+  EXPECT_NE(line_of(4).find("[\"label\",\"min\",\"first_quartile\",\"median\",\"third_quartile\","
+                            "\"max\",\"outliers\"]"),
+            std::string::npos)
+      << line_of(4);
+  EXPECT_NE(line_of(4).find("[\"group 3\",5.41,501.8,1020,1883,3690,40]"), std::string::npos)
+      << line_of(4);
   EXPECT_NE(line_of(20).find("\"elements_total\":20"), std::string::npos) << line_of(20);
   EXPECT_LT(line_of(200).size(), 620U) << line_of(200);
 }

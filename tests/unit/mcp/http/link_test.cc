@@ -19,13 +19,15 @@ namespace {
 class NotingHost final : public LinkHost {
  public:
   void arm(const Link&, std::uint32_t events) override { armed = events; }
-  bool serve(std::shared_ptr<Link>) override { return serves; }
+  bool serve(std::shared_ptr<Link>, const std::string&) override { return serves; }
   void forget(const Link&) override {}
   void refused(const Link& link, int status, const std::string& request_id) override {
     refusals.emplace_back(status, link.peer());
     last_id = request_id;
   }
-  void run(std::function<void()> work) override { works.push_back(std::move(work)); }
+  void run(const std::string&, std::function<void()> work) override {
+    works.push_back(std::move(work));
+  }
   bool reserve_output(const std::string&, std::size_t) override { return true; }
   void release_output(const std::string&, std::size_t) override {}
   [[nodiscard]] bool wants_output_back(const std::string&) const override { return false; }
