@@ -104,7 +104,7 @@ def test_bash_says_what_goes_on_after_it(client):
     assert run["note"].startswith("left running by this run: ") and run["note"].endswith("; kill PID ends it"), run
     assert f"sleep 61 (pid {pid})" in run["note"] and "sleep 62 (pid" in run["note"]
     # The last may be about to become what it is to be.
-    assert any(f"{words} (pid" in run["note"] for words in ("sleep 63", "nohup sleep 63", "nohup")), run
+    assert any(f"{words} (pid" in run["note"] for words in ("sleep 63", "nohup sleep 63", "nohup", "a subshell")), run
     assert "note" not in client.run("true", "bash")
     assert client.run(f"kill {pid}", "bash")["status"] == "completed"
     assert "note" not in client.run("sleep 0.01 & wait", "bash")
