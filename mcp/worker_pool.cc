@@ -65,7 +65,8 @@ WorkerPool::~WorkerPool() {
 
 bool WorkerPool::has_place_for(const std::string& who) const {
   const auto known = askers_.find(who);
-  const bool is_first = known == askers_.end() || known->second.queue.empty();
+  const bool is_first =
+      !who.starts_with(kUnknown) && (known == askers_.end() || known->second.queue.empty());
   // The queue is what no thread is free for.
   const std::size_t places = queue_max_ + threads_max_ - busy_;
   if (waiting_ >= places + (is_first ? queue_max_ / kPartBeside : 0)) return false;
@@ -94,7 +95,11 @@ WorkerPool::Askers::iterator WorkerPool::find_asker(const std::string& who) {
   }
   const bool is_unbounded = !unbounded_.empty() && who == unbounded_;
   const auto asker = askers_.try_emplace(who).first;
-  asker->second.share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
+  Share& share = asker->second.share;
+  share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
+  if (who.starts_with(kUnknown)) {
+    share.at_work_max = std::min(share.at_work_max, share.at_work_beside_others_max);
+  }
   return asker;
 }
 

@@ -40,7 +40,8 @@ class WorkerPool {
   };
 
   // Begins the name of those who are not known before their work has begun: pass_to() says who they
-  // are. Until then they count as nobody else who asks.
+  // are. Until then they count as nobody else who asks, have no more at work than is allowed beside
+  // others, and no place beside a full queue.
   static constexpr char kUnknown = '?';
 
   // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its

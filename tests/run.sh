@@ -27,6 +27,8 @@ mkdir -p build
 venv=$PWD/build/venv
 results=$PWD/build/test-results.jsonl
 said=$PWD/build/test-stage.log
+environment_said=$PWD/build/test-environment.log
+environment_status=$PWD/build/test-environment.status
 rm -f "$results"
 broken=false # a failure that could not be written down
 
@@ -67,8 +69,19 @@ make_venv() {
     cp tests/requirements.txt "$venv/requirements.txt"
 }
 
-make_environment() {
-  HUTCH_ENVIRONMENTS_DIR=$HUTCH_TEST_ENVIRONMENTS build/release/bin/hutch environments build
+# Most of it is downloads, so it is built while the tests are compiled.
+begin_environment() {
+  packaging/apparmor/install.sh --if-needed build/release/bin
+  rm -f "$environment_status"
+  {
+    HUTCH_ENVIRONMENTS_DIR=$HUTCH_TEST_ENVIRONMENTS build/release/bin/hutch environments build
+    echo $? >"$environment_status"
+  } >"$environment_said" 2>&1 &
+  environment=$!
+}
+end_environment() {
+  tail -n +1 -f --pid="$environment" "$environment_said"
+  return "$(cat "$environment_status")"
 }
 
 # build PRESET [TARGET]: all programs of the tests unless one is named; an ordinary user's may need a
@@ -106,7 +119,7 @@ stage_long() {
   # Ubuntu has none as a package of Debian's kind: the test says then that it is skipped.
   ! apt-cache show chromium >/dev/null 2>&1 || step "A browser" packaging/install-packages.sh browser
   tests "What takes long" -L long
-  as_user "What takes long" -L 'long|either' -LE 'caller-only'
+  as_user "What takes long" -L 'long|either' -LE 'caller-only' -E '^runners'
 }
 
 # Sanitizers change time, not what is true: the suites of the gate in which programs of this build run.
@@ -166,7 +179,9 @@ stage_fresh() {
 
 step "Packages" packaging/install-packages.sh build runtime host example test || finish
 step "Python packages of the tests" make_venv || finish
-step "Build release" build release || finish
-[ "${stages[*]}" = quick ] || step "The environment code_interpreter" make_environment || finish
+step "Build release" build release hutch || finish
+[ "${stages[*]}" = quick ] || begin_environment
+step "Build the tests" build release || finish
+[ "${stages[*]}" = quick ] || step "The environment code_interpreter" end_environment || finish
 for stage in "${stages[@]}"; do "stage_$stage"; done
 finish

@@ -79,6 +79,7 @@ std::optional<std::vector<PublicKey>> KeySource::keys_for(const Jwt& jwt) {
     if (!one.owns_lock()) return found;
     const WorkerPool::Aside aside;
     fetch_unless_just_done();
+    one.unlock();  // before this waits for its turn
   } else {
     const WorkerPool::Aside aside;  // who waits for keys keeps nobody waiting who needs none
     const std::lock_guard one(fetching_);

@@ -36,8 +36,9 @@ struct Bounds {
   std::chrono::milliseconds write_patience{30'000};  // for a reader to take all that waits, or
   std::size_t write_progress = 64U << 10;            // so much of it
 
-  std::size_t connections = 16384;  // less where the system gives fewer descriptors
-  std::size_t threads = 128;        // that read bodies and answer
+  bool are_connections_shared = false;  // by those behind a proxy: the next request is anybody's
+  std::size_t connections = 16384;      // less where the system gives fewer descriptors
+  std::size_t threads = 128;            // that read bodies and answer
   // So many of them work for one principal while others ask, too; those that wait do not count.
   std::size_t at_work_beside_others_each = std::max(1U, std::thread::hardware_concurrency() / 2);
   std::size_t queue = 4096;  // requests that wait for one

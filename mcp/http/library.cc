@@ -323,7 +323,7 @@ Answer LibraryExchange::take_later() {
 Answer LibraryExchange::take_answer() {
   if (is_put_off_) {
     Answer later;
-    later.is_put_off = true;
+    later.put_off = std::move(request_);
     return later;
   }
   if (response_.later) return take_later();

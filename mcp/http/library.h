@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,7 @@ struct Answer {
   // Set: nothing else is. Called once, it gives the answer to `done` later, on any thread.
   std::function<void(std::function<void(Answer)> done)> later;
   std::function<void(Taken connection)> take_over = nullptr;  // set: nothing else is
-  bool is_put_off = false;  // nothing else is set: the source has refused to be read now
+  std::optional<Request> put_off = {};  // set: nothing else is; the source is not to be read now
 };
 
 // True when the library percent-decodes header values: filter_head() has to know.

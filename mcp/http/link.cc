@@ -95,7 +95,10 @@ bool Link::is_asked() {
   return state_ == State::kServed || (state_ == State::kHead && has_input());
 }
 
-std::string Link::asker() const { return owner_.empty() ? WorkerPool::kUnknown + peer_ : owner_; }
+std::string Link::asker() const {
+  const bool is_unknown = owner_.empty() || host_.bounds().are_connections_shared;
+  return is_unknown ? WorkerPool::kUnknown + peer_ : owner_;
+}
 
 bool Link::has_input() const {
   char next = 0;

@@ -100,7 +100,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   using Lock = std::unique_lock<std::mutex>;
 
   [[nodiscard]] bool has_input() const;
-  // Returns the principal that has asked last, or the unknown one at the other end.
+  // Returns who is likely to ask next: the principal that has asked last, or the unknown one at the
+  // other end.
   [[nodiscard]] std::string asker() const;
   [[nodiscard]] bool has_room_now() const;
   // Returns when there is room, the link has ended, or its client has taken nothing for too long.

@@ -52,7 +52,22 @@ std::size_t SocketBody::read(char* bytes, std::size_t size) {
   }
 }
 
+// The time until it is this one's turn again is not the client's.
 bool SocketBody::wait(short events) {
+  auto came = Link::Clock::now();
+  bool ready = false;
+  {
+    const WorkerPool::Aside aside;
+    ready = wait_in_turn(events);
+    came = Link::Clock::now();
+  }
+  const auto late = Link::Clock::now() - came;
+  deadline_ += late;
+  begun_ += late;
+  return ready;
+}
+
+bool SocketBody::wait_in_turn(short events) {
   host_.bodies().readers.add(owner_, 1);
   const bool ready = wait_counted(events);
   host_.bodies().readers.remove(owner_, 1);
@@ -94,7 +109,6 @@ bool SocketBody::is_to_give_way() const {
 }
 
 bool SocketBody::poll_for(short events, std::chrono::milliseconds patience) const {
-  const WorkerPool::Aside aside;
   pollfd entry{link_.fd(), events, 0};
   const int ready = ::poll(&entry, 1, static_cast<int>(patience.count()));
   return ready > 0 || (ready < 0 && errno == EINTR);

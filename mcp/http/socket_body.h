@@ -29,6 +29,7 @@ class SocketBody final : public BodySource {
  private:
   std::size_t fail(int status);
   bool wait(short events);
+  bool wait_in_turn(short events);
   bool wait_counted(short events);
   bool wait_long(short events, std::chrono::milliseconds patience);
   [[nodiscard]] bool is_to_give_way() const;
@@ -37,7 +38,7 @@ class SocketBody final : public BodySource {
   LinkHost& host_;
   Link& link_;
   std::string owner_;
-  const Link::Clock::time_point begun_ = Link::Clock::now();
+  Link::Clock::time_point begun_ = Link::Clock::now();
   Link::Clock::time_point deadline_;
   std::size_t body_ = 0;
   std::size_t kept_ = 0;  // of body_, counted among all bodies

@@ -323,16 +323,16 @@ void SocketServer::answer(const std::shared_ptr<Link>& link, std::string head,
   const auto gone = std::make_shared<std::stop_source>();
   request.gone = gone->get_token();
   SocketBody body(*this, *link);
-  Answer answer = answer_request(filtered.text, request, body, handler_, bounds_);
-  if (answer.is_put_off) {
+  Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
+  if (answer.put_off) {
     // Asked in their turn: by then the link knows whose it is.
     const bool waits =
         pool_.run(link->owner(), [this, link, head = std::move(head), begun]() mutable {
           this->answer(link, std::move(head), begun);
         });
     if (waits) return;
-    handler_.answered(request, kUnavailable, false);
-    return link->refuse(kUnavailable, request.id);
+    handler_.answered(*answer.put_off, kUnavailable, false);
+    return link->refuse(kUnavailable, answer.put_off->id);
   }
   if (answer.take_over) return link->give_away(head, answer.take_over);
   if (!answer.later) return link->finish(std::move(answer));

@@ -270,6 +270,9 @@ base::Status Box::start_control() {
     return watchdog_->take_disk_room(bytes, what);
   };
   actions.disk_written = [this](std::int64_t bytes) { watchdog_->disk_written(bytes); };
+  actions.servers_are_gone = [this] {
+    if (watchdog_ != nullptr) watchdog_->writers_are_gone();
+  };
   actions.shutdown = [this](const std::string& why, Ending ending) {
     rest_->shut_down(why, ending);
   };

@@ -70,7 +70,7 @@ void Control::accept_later() {
 void Control::drop(Client& client) {
   if (client.gone) return;
   client.gone = true;
-  if (client.attached) --attached_count_;
+  if (client.attached && --attached_count_ == 0) actions_.servers_are_gone();
   loop_.cancel(client.timeout);
   loop_.cancel(client.soon);
   // Later: this may be called by the connection that would be destroyed.

@@ -35,6 +35,7 @@ class Control {
     std::function<void(std::int64_t ends_in_ms, bool pauses)> set_lifetime;
     std::function<base::Status(std::int64_t bytes, RoomFor what)> take_disk_room;
     std::function<void(std::int64_t bytes)> disk_written;
+    std::function<void()> servers_are_gone;  // whatever they were writing is written
     // Ends everything, then the loop.
     std::function<void(const std::string& why, Ending ending)> shutdown;
   };

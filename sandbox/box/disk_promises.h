@@ -20,6 +20,7 @@ class DiskPromises {
   void add(std::int64_t bytes, Clock::time_point now);
   // One promise of so many bytes is written to, or will not be: which of them is all one.
   void written(std::int64_t bytes);
+  void all_written();
 
   void look_begins(Clock::time_point now);
   // Drops what was written when the look began. One that was cut short has counted nothing.

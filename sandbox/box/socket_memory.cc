@@ -77,14 +77,17 @@ struct Protocol {
   }
 };
 
-// Returns the most that a socket of the host may be given to receive or to send: by itself up to
-// the third number of `automatic`, by setsockopt(2) up to twice the one of `asked`. A namespace of
-// its own has those of the host.
+// Returns the most that a socket of a box may be given to receive or to send: by itself up to the
+// third number of `automatic`, by setsockopt(2) up to twice the one of `asked`. A new namespace has
+// the numbers of the host, which may be larger than those of a container that this runs in; where
+// they are not told, there is no most.
 std::int64_t buffer_bytes(const char* automatic, const char* asked) {
-  constexpr std::int64_t kUsual = 32LL << 20;  // more than any distribution has
+  constexpr std::int64_t kUsual = 32LL << 20;  // more than distributions have
+  constexpr std::int64_t kNoMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t by_itself = bytes_of_protocol(base::text_of_file(automatic), 1);
   const std::int64_t by_request = std::strtoll(base::text_of_file(asked).c_str(), nullptr, 10);
-  return std::max({by_itself > 0 ? by_itself : kUsual, by_request > 0 ? 2 * by_request : kUsual});
+  if (by_itself <= 0 || by_request <= 0) return kNoMost;
+  return std::max({by_itself, 2 * by_request, kUsual});
 }
 
 std::int64_t number_after(const std::string& text, const std::string& kind, std::string_view name) {

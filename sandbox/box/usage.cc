@@ -190,18 +190,18 @@ std::int64_t measure_memory_files(const Measured& measured, const Limits& limits
 }
 
 // How long a look takes is others' to choose, too: the kernel goes through all sockets of the host.
-// So a twentieth of a CPU is what it may take.
+// So a twentieth of a CPU is what it may take, unless a look takes more than a tenth of a second:
+// no rest is longer than two.
 SocketMemory ProcessLooks::look_at_sockets() {
   constexpr int kRestFactor = 20;
   constexpr std::chrono::nanoseconds kRestMax = std::chrono::seconds(2);
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_look_at_sockets_) return SocketMemory::kWithin;
+  if (std::chrono::steady_clock::now() < next_look_at_sockets_) return SocketMemory::kWithin;
   const auto started = base::thread_cpu_time();
   base::WorkBudget budget(bounds_.sockets);
   const SocketMemory found = measure_sockets(measured_.init_host_pid, socket_bounds_, budget);
   const auto rest = std::min((base::thread_cpu_time() - started) * kRestFactor, kRestMax);
-  next_look_at_sockets_ =
-      now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(rest);
+  next_look_at_sockets_ = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(rest);
   return found;
 }
 

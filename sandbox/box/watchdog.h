@@ -70,6 +70,8 @@ class Watchdog {
   base::Status take_disk_room(std::int64_t bytes, RoomFor what);
   // A file that took so much room is written, or will not be.
   void disk_written(std::int64_t bytes);
+  // Nobody is left who could say so.
+  void writers_are_gone() { promises_.all_written(); }
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();

@@ -11,6 +11,7 @@ def other(tmp_path_factory):
     return other_build.make(tmp_path_factory.mktemp("other"))
 
 
+@pytest.mark.slow
 def test_an_idle_box_of_another_makes_way(state, other):
     with Client(state, "--session", "kept", binary=other) as before:
         # More than what is stored after each run.

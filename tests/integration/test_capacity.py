@@ -60,6 +60,7 @@ def test_a_machine_at_its_limit_says_when_to_try_again(state, machine):
         client.call("delete_session", session_id=second["session_id"])
 
 
+@pytest.mark.slow
 def test_a_default_session_that_found_no_room_is_made_by_a_later_call(machine):
     with machine(1) as client:
         first = client.call("create_session", name="first")

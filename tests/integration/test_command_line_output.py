@@ -59,7 +59,7 @@ def test_a_long_value_is_printed_whole(hutch):
 @pytest.mark.parametrize("language,code,rows", [
     *[("sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT * FROM n", rows)
       for rows in (101, 1_100, 50_000)],
-    *[("python", "import pandas\npandas.DataFrame({{'i': range(1, {} + 1)}})", rows)
+    *[pytest.param("python", "import pandas\npandas.DataFrame({{'i': range(1, {} + 1)}})", rows, marks=pytest.mark.slow)
       for rows in (101, 1_100, 50_000)]])
 def test_a_long_table_can_be_saved_whole(hutch, tmp_path, language, code, rows):
     ended = hutch("run", "-l", language, "-", code=code.format(rows))

@@ -278,6 +278,7 @@ def test_it_is_sealed_where_it_is_kept(world):
     assert "token" in credential(world.state, "ls") and SECRET not in credential(world.state, "ls", "--json")
 
 
+@pytest.mark.slow
 def test_one_that_is_removed_is_used_no_more(world):
     credential(world.state, "set", "never", "--host", f"never.api.test:{world.port}", value=SECRET)
     session = world.call("create_session", network={"credentials": ["never"]})["session_id"]

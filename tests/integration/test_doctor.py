@@ -61,6 +61,7 @@ def test_the_text_ends_with_what_the_exit_status_says(state):
     assert none.returncode == 1 and none.stdout.endswith("No session can start here.\n"), none
 
 
+@pytest.mark.slow
 def test_interpreters_first_in_the_path_are_named(state, tmp_path):
     for name in ("python3", "node"):
         (tmp_path / name).write_text("#!/bin/sh\n")
@@ -104,6 +105,7 @@ def test_packages_for_others_are_named(state, changed, tmp_path):
     assert f"not used: {own}" in packages["detail"], packages
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_imported_is_named(state, changed, tmp_path):
     broken = tmp_path / "broken"
     broken.mkdir()

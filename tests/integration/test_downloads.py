@@ -127,6 +127,7 @@ def test_no_box_sees_where_it_lies(world):
     assert run["stdout"] == "0\n" and "No such file" in run["stderr"], run
 
 
+@pytest.mark.slow
 def test_a_host_that_is_gone(world):
     fields = {"base": world.other, "Cache-Control": "max-age=0"}
     kept = fetch(world, "gone", **fields)

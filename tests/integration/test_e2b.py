@@ -36,6 +36,7 @@ def test_half_a_character_of_code_fails_no_request(server, sandbox):
     assert status == 400, body
 
 
+@pytest.mark.slow
 def test_contexts_know_nothing_of_each_other(sandbox):
     sandbox.run_code("x = 1")
     sandbox.files.make_dir("/workspace/part")

@@ -117,6 +117,7 @@ def test_a_sandbox_is_paused_at_its_time(options):
         assert made.run_code("kept").text == "5", "a run wakes it"
 
 
+@pytest.mark.slow
 def test_a_pause_at_its_time_outlives_the_server(state):
     with Server(state, no_auth=False) as server:
         url = "http://%s:%d" % server.address

@@ -104,6 +104,7 @@ def test_a_level_keeps_its_promise(shared, limit):
     shared.call("delete_session", session_id=session["session_id"])
 
 
+@pytest.mark.slow
 def test_memory_that_one_run_uses_up_ends_no_other(shared):
     session = shared.call("create_session", limits={**SMALL, "run_seconds": 60})["session_id"]
     goes_on = shared.start_tool("run_code", language="bash", code="for i in $(seq 60); do [ -e end ] && break; sleep 0.5; done; echo done",

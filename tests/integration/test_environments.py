@@ -304,6 +304,7 @@ def npm_list(folder, packages, **more):
     return str(folder / "package.json")
 
 
+@pytest.mark.slow
 def test_packages_of_node_need_no_lock(workshop, state):
     listed = npm_list(workshop.folder, {"tiny": {"index.js": "module.exports = 7;"}})
     made = json.loads(workshop("build", "mine", "--npm", listed, "--json"))
@@ -328,6 +329,7 @@ def tarred(files):
     return written.getvalue()
 
 
+@pytest.mark.slow
 def test_a_browser_and_fonts_come_as_packages_of_node(workshop, state):
     """Their files are where any program finds them; the packages themselves are gone, and what else there is stays."""
     needs(platform.machine() == "x86_64", "a browser for this processor")
@@ -375,6 +377,7 @@ def test_a_build_without_a_box_has_no_caches_of_fonts(scripts, tmp_path):
     assert not (tmp_path / "environment/share/fontconfig").exists()
 
 
+@pytest.mark.slow
 def test_the_next_build_where_boxes_run_makes_the_caches_of_fonts(workshop):
     """Of what is there: nothing is installed anew, and who uses what had none keeps it."""
     bin_folder, share = workshop.folder / "installed/bin", workshop.folder / "installed/share"

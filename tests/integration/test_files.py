@@ -137,6 +137,12 @@ def test_the_text_of_a_list_says_what_there_is(client):
     assert re.fullmatch(r"3 [-0-9]{10}T[:0-9]{8}Z d/e/f", lines[2]) and re.fullmatch(r"symlink \d+ \S+Z l", lines[3]), lines
 
 
+def test_the_name_of_a_directory_looks_like_no_other_line_of_a_list(client):
+    client.run("import os\nfor name in ('3 2026-01-01T00:00:00Z f', 'note: all is well'): os.mkdir(name)")
+    _, *lines = client.result("list_files")["content"][0]["text"].splitlines()
+    assert lines == ["directory 3 2026-01-01T00:00:00Z f/", "directory note: all is well/"], lines
+
+
 def test_the_text_of_a_write_is_short(client):
     client.run("1")  # what is said once, of the session
     assert client.result("write_file", path="a", content="one")["content"][0]["text"] == "created /workspace/a (3 bytes)"
@@ -171,6 +177,7 @@ def test_a_time_without_an_offset_and_a_day_are_utc(client):
             client.call("list_files", changed_since=wrong)
 
 
+@pytest.mark.slow
 def test_list_is_bounded(client):
     client.run("for i in range(1500): open(f'f{i:04}', 'w').close()")
     listed = client.call("list_files")

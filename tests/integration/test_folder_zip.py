@@ -48,6 +48,7 @@ def check(content):
     assert packed.getinfo("project/src/run.sh").date_time[0] >= 2026
 
 
+@pytest.mark.slow
 def test_a_folder_is_shared_as_a_zip_file(server, client):
     shared = client.call("share_file", path="project", session_id="zipped")
     assert shared["filename"] == "project.zip" and shared["mime_type"] == "application/zip"
@@ -71,6 +72,7 @@ def test_over_http(server, client, module_state):
     assert not [name for name in os.listdir(module_state) if "zip" in name], "what was made has no name, and goes with its answer"
 
 
+@pytest.mark.slow
 def test_more_than_can_be_shared(client):
     client.call("run_code", code="import os\nos.makedirs('random'); open('random/r', 'wb').write(os.urandom(102 << 20))", session_id="zipped")
     with pytest.raises(ToolError, match="more than 100 MiB"):

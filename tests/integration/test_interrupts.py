@@ -102,7 +102,7 @@ def test_a_wait_that_is_cancelled_does_not_end_the_session(client, state):
 
 @pytest.mark.parametrize("language,first,then", [
     ("python", "import time; time.sleep({ms} / 1000)", "sum(range(200000))"),
-    ("javascript", "await new Promise(r => setTimeout(r, {ms}))", "let s = 0; for (let i = 0; i < 1e6; i++) s += i; s"),
+    pytest.param("javascript", "await new Promise(r => setTimeout(r, {ms}))", "let s = 0; for (let i = 0; i < 1e6; i++) s += i; s", marks=pytest.mark.slow),
     ("sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000 * {ms}) SELECT max(i) FROM n",
      "SELECT 1")])
 def test_a_late_interrupt_never_hits_the_next_run(client, language, first, then):

@@ -91,6 +91,7 @@ def test_a_background_run_with_a_deadline_is_let_finish_too(state):
         assert (run["status"], run["stdout"]) == ("completed", "done\n"), run
 
 
+@pytest.mark.slow
 def test_the_output_of_a_run_stays_while_somebody_who_came_back_for_it_reads_on(state):
     with Client(state) as client:
         run_id = client.run("import time\ntime.sleep(1)\nprint('done')", background=True, timeout_seconds=100)["run_id"]
@@ -361,6 +362,7 @@ def test_the_lock_is_the_boxs_before_its_server_can_die(tmp_path):
         trial.until_nothing_is_left(second.process.pid, [session])
 
 
+@pytest.mark.slow
 def test_a_server_that_was_stopped_in_the_middle_goes_on(state):
     """While it stands still with the lock, others say so and leave the session alone."""
     with Client(state) as first, Client(state) as second:

@@ -124,6 +124,7 @@ def test_connections_at_once(world):
         world.call("delete_session", session_id=session)
 
 
+@pytest.mark.slow
 def test_requests_a_second(world):
     session = world.call("create_session")["session_id"]
     run = world.run(f"import time, http.client\nc = http.client.HTTPConnection('{world.web}')\nbegan = time.monotonic()\n"

@@ -78,6 +78,7 @@ def test_an_import_of_what_is_installed_by_its_folder(open_session):
     assert run["stdout"] == "42 /workspace/mine/src/own/__init__.py\n", run
 
 
+@pytest.mark.slow
 def test_what_a_session_has_installed_is_replaced_and_removed(open_session):
     session = open_session.call("create_session")["session_id"]
 
@@ -135,6 +136,7 @@ def test_playwright_starts_the_environments_browser(open_session):
     assert seen["stdout"] == "Sums 42\n/environment/bin/chromium\n", f"no browser was downloaded: {seen}"
 
 
+@pytest.mark.slow
 def test_what_is_being_installed_is_waited_for(open_session):
     """Queued by the tool, and by hand in the background."""
     session = open_session.call("create_session")["session_id"]

@@ -42,7 +42,7 @@ def share_of(picture, is_such):
 
 @pytest.mark.parametrize("figure", [
     "px.scatter_3d(x=[1, 2, 3], y=[1, 4, 9], z=[3, 1, 2], size=[30, 40, 50])",
-    "px.choropleth(locations=['USA', 'BRA', 'CHN', 'AUS', 'CAN'], color=[1, 2, 3, 4, 5])",
+    pytest.param("px.choropleth(locations=['USA', 'BRA', 'CHN', 'AUS', 'CAN'], color=[1, 2, 3, 4, 5])", marks=pytest.mark.slow),
     "px.scatter_geo(lat=[50], lon=[8], size=[50]).update_geos(resolution=50)",
     "go.Figure(go.Sankey(node={'label': ['A', 'B', 'C']}, link={'source': [0, 1], 'target': [2, 2], 'value': [3, 4]}))",
     "go.Figure(go.Candlestick(open=[1, 2], high=[4, 5], low=[0, 1], close=[3, 1]))",
@@ -87,6 +87,7 @@ except ChildProcessError: print(*browsers())
 """
 
 
+@pytest.mark.slow
 def test_the_browser_is_kept_and_is_nobodys_child(client):
     assert len(pictures(client, "bar")[1]) == 1
     browser = client.run(BROWSERS)["stdout"]
@@ -128,6 +129,7 @@ def test_variables_of_a_run_are_none_of_the_browsers(client):
     assert client.run(BROWSERS + "print(b'secret' in open(f'/proc/{browsers()[0]}/environ', 'rb').read())")["stdout"].endswith("\nFalse\n")
 
 
+@pytest.mark.slow
 def test_a_stopped_run_leaves_no_half_answer(client):
     run = client.run("import plotly.io as pio\nwhile True: bar.to_image()", timeout_seconds=2)
     assert run["status"] == "timed_out" and run["error"]["survived"].startswith("variables kept")
@@ -206,7 +208,8 @@ import os; os.path.getsize('{name}') > {least}
     ("photo.jpg", "exif = Image.Exif(); exif[0x0112] = 6\nImage.fromarray(noise).save('photo.jpg', quality=90, exif=exif)", 10_000_000, "3024 x 4032"),
     ("large.png", "Image.fromarray(noise[:1500, :1500]).save('large.png')", 5_000_000, "1500 x 1500"),
     ("clear.webp", "Image.fromarray(np.dstack([noise, noise[:, :, 0]])[:1000, :1000]).save('clear.webp', lossless=True)", 2_000_000, "1000 x 1000"),
-    ("moving.gif", "Image.fromarray(noise[:900, :900]).save('moving.gif', save_all=True, append_images=[Image.fromarray(noise[200:1100, :900])])", 1_000_000, "900 x 900"),
+    pytest.param("moving.gif", "Image.fromarray(noise[:900, :900]).save('moving.gif', save_all=True, append_images=[Image.fromarray(noise[200:1100, :900])])",
+                 1_000_000, "900 x 900", marks=pytest.mark.slow),
 ])
 def test_a_large_photo_is_shown_smaller(client, name, save, least, size):
     assert client.value(PHOTO.format(save=save, name=name, least=least)) == "True"

@@ -56,6 +56,7 @@ def test_the_last_runs_are_listed_without_an_id(client, state):
     assert newest["finished_at"] >= newest["queued_at"]
     text = client.result("get_run")["content"][0]["text"]
     assert re.search(rf"^(\d{{4}}-\d\d-\d\d )?\d\d:\d\d python failed: {failed}$", text, re.M), text
+    assert "a line has the time of its newest (UTC):\n" in text, text
     assert all(run["run_id"] in text for run in listed["runs"]) and len(text) < 40 * len(listed["runs"]), text
     with Client(state, "--session", "empty") as other:
         assert other.call("get_run")["runs"] == []

@@ -90,6 +90,7 @@ def test_a_large_table_is_short_here_and_whole_as_csv(shared):
         shared.value(f"int(pandas.read_csv({where['file']!r}).i.sum())") == "800020000"
 
 
+@pytest.mark.slow
 def test_charts_are_sampled_and_whole_in_a_file(shared):
     needs(shared.run("import matplotlib.pyplot as plt, numpy as np")["status"] == "completed", "matplotlib, numpy")
     run, text, images = run_result(
@@ -108,6 +109,7 @@ def test_charts_are_sampled_and_whole_in_a_file(shared):
     assert chart["sampled"] is True and chart["elements"][0]["points"][-1] == [1_999_999, 999]
 
 
+@pytest.mark.slow
 def test_many_series_share_the_room(shared):
     needs(shared.run("import matplotlib.pyplot as plt, numpy as np")["status"] == "completed", "matplotlib, numpy")
     run, _, _ = run_result(shared, "for i in range(30): plt.plot(np.random.rand(3000), label=str(i))\nplt.show()")
@@ -117,6 +119,7 @@ def test_many_series_share_the_room(shared):
     assert all(len(one["points"]) >= 4 for one in elements) and output["truncated"]["chart"]["total_bytes"] > 500_000
 
 
+@pytest.mark.slow
 def test_every_open_figure_is_kept_in_order(shared):
     needs(shared.run("import matplotlib.pyplot as plt")["status"] == "completed", "matplotlib")
     run, text, images = run_result(

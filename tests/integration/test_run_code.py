@@ -296,6 +296,7 @@ for seed in range(6):
 """
 
 
+@pytest.mark.slow
 def test_figures_beyond_what_a_client_takes_are_named(shared):
     needs(shared.run("import matplotlib, numpy")["status"] == "completed", "matplotlib and numpy")
     result = shared.result("run_code", code=NOISE)

@@ -226,6 +226,7 @@ def test_run_command_saves_pictures(state, tmp_path):
     assert command(state, "sessions", "ls").stdout == "no sessions\n", "one-off sessions are gone, saved or not"
 
 
+@pytest.mark.slow
 def test_run_command(state):
     def run(code, *arguments):
         return subprocess.run([hutch_binary(), "run", *arguments, "-", "--state-dir", state],
@@ -260,6 +261,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(state):
     assert piped.stdout == "0\n"
 
 
+@pytest.mark.slow
 def test_every_unnamed_session_of_a_connection_ends_with_it(state):
     with Client(state) as client:
         client.run("1")

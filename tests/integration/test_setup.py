@@ -122,6 +122,7 @@ def test_the_interpreters_of_a_hutch_of_one_file_are_compiled(home, tmp_path, mo
 BEFORE = {"json": '{\n  // mine\n  "theme": "dark",\n}\n', "toml": '# mine\nmodel = "x"\n', "yaml": "# mine\nGOOSE_MODEL: x\n"}
 
 
+@pytest.mark.slow
 def test_each_client_by_name(home):
     files = {row["id"]: pathlib.Path(row["file"].replace("~", str(home)).replace("$CONFIG", str(home / ".config"))) for row in CLIENTS}
     for row in CLIENTS:
@@ -200,6 +201,7 @@ def test_what_cannot_be_changed_is_left_alone(home, text, says):
     assert done.returncode == 1 and says in done.stderr and file.read_text() == text, done
 
 
+@pytest.mark.slow
 def test_an_entry_that_was_changed_by_hand_is_not_taken_out(home):
     file = cursor(home, "{}")
     assert setup(home, "--yes").returncode == 0
@@ -231,6 +233,7 @@ def test_what_is_added_to_the_entry_goes_with_it_and_stays_with_another_one(home
     assert tomllib.loads(file.read_text()) == written and file.read_text().startswith(before)
 
 
+@pytest.mark.slow
 def test_what_is_always_allowed_goes_with_the_entry(home):
     file = cursor(home, '{"mcpServers": {"a": {}}}')
     assert setup(home, "--yes").returncode == 0
@@ -244,7 +247,7 @@ def test_what_is_always_allowed_goes_with_the_entry(home):
 
 @pytest.mark.parametrize("client,place,before", [
     ("cursor", ".cursor/mcp.json", '{"mcpServers": {\n  "a": {}, // one\n  "hutch": {"url": "http://127.0.0.1:8931/mcp"}\n}, "b": 1}\n'),
-    ("codex", ".codex/config.toml", '[mcp_servers.hutch]\ncommand = "mine"\n\n# of a\n[a]\nb = 1\n'),
+    pytest.param("codex", ".codex/config.toml", '[mcp_servers.hutch]\ncommand = "mine"\n\n# of a\n[a]\nb = 1\n', marks=pytest.mark.slow),
 ])
 def test_another_entry_is_replaced_on_request_and_comes_back(home, client, place, before):
     file = home / place
@@ -266,6 +269,7 @@ def test_each_addition_has_a_copy_of_what_was_there(home):
     assert setup(home, "--remove", "--yes").returncode == 0 and file.read_text() == '{"mcpServers": {"later": {}}}'
 
 
+@pytest.mark.slow
 def test_a_link_stays_a_link(home):
     (home / "dotfiles").mkdir()
     kept = home / "dotfiles/mcp.json"

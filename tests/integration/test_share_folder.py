@@ -215,6 +215,7 @@ def killed_while_it_copies(state, folder, name):
         return True
 
 
+@pytest.mark.slow
 def test_a_server_killed_while_it_copies_leaves_nothing_half(state):
     folder = pathlib.Path(state, "hutch")
     with Client(state, "--session", "kept") as client:

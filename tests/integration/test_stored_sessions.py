@@ -44,6 +44,7 @@ def test_a_paused_session_is_stored_and_wakes_with_all_that_it_knew(client, stat
     assert "42" in table["outputs"][0]["text"] and "note" not in table, table
 
 
+@pytest.mark.slow
 def test_an_idle_session_gives_its_memory_back(state, tmp_path):
     (tmp_path / "config.toml").write_text("[session]\nidle_seconds = 1\n")
     with Client(state, "--config", str(tmp_path / "config.toml")) as client:

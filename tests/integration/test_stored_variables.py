@@ -111,6 +111,7 @@ def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
         assert back["outputs"][0]["text"] == "(True, [1])", back
 
 
+@pytest.mark.slow
 def test_large_values_stay_as_they_are_on_the_disk_until_they_change(state):
     with Client(state) as client:
         run = client.run("import numpy as np\nlarge = np.arange(1_000_000.0)")
@@ -153,6 +154,7 @@ def test_what_cannot_be_kept_is_named_and_costs_nothing_else(state):
         assert client.run("conn")["error"]["name"] == "NameError"
 
 
+@pytest.mark.slow
 def test_waking_that_takes_long_says_so(state):
     with Client(state) as client:
         run = client.run("import time\ndef make(seconds):\n    time.sleep(seconds)\n    return Slow()\n"

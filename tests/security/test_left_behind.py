@@ -171,7 +171,7 @@ def test_orphans_that_end_are_no_work_for_the_host(tmp_path):
     assert trial.log_of("hutch-box").read_text().count("recvmsg(") < 300
 
 
-@pytest.mark.parametrize("place", ["", "/mnt/../workspace/", "/mnt/data/"])
+@pytest.mark.parametrize("place", ["", *(pytest.param(one, marks=pytest.mark.slow) for one in ("/mnt/../workspace/", "/mnt/data/"))])
 def test_file_tools_write_no_more_than_the_limit_of_the_disk(server, session, place):
     """LIMITS allow 20 MB, wherever no quota answers for itself."""
     piece = "x" * (4 << 20)

@@ -32,7 +32,8 @@ std::string program_to_type(const Environment& environment) {
   const std::string launcher = environment("HUTCH_LAUNCHER");
   if (!launcher.empty() && launcher != "none") return launcher;
   const auto own = own_path(environment);
-  const bool is_found = !own.ok() || is_same_file(path_of(kProgram, environment), own.value());
+  const std::string found = path_of(kProgram, environment);
+  const bool is_found = !own.ok() || (found.starts_with('/') && is_same_file(found, own.value()));
   return is_found ? kProgram : for_shell(own.value());
 }
 

@@ -241,6 +241,7 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   services.draining = draining.get_token();
   services.public_url = [url = public_url.get_future().share()] { return url.get(); };
   services.public_ports = app.settings().serve.public_ports;
+  options.bounds.are_connections_shared = settings.behind_proxy;
   if (options.address.is_unix() && !settings.behind_proxy) {  // its clients are here
     services.command = own_command(app.settings(), process_environment());
   }

@@ -93,12 +93,17 @@ def publish_with_font_caches(place, name, bare, staging, steps):
     """What was built where no box could run gets its caches in a copy, under an id of its own: who has the other keeps it as it is. Where none can
     run now either, the other stays. Gives back the id that `name` leads to."""
     made = os.path.join(staging, "environment")
-    # Nobody changes its files, so that the copy may share them; the manifest is written anew.
-    shutil.copytree(place.path(bare), made, symlinks=True, copy_function=os.link)
+    try:
+        # Nobody changes its files, so that the copy may share them; the manifest is written anew.
+        shutil.copytree(place.path(bare), made, symlinks=True, copy_function=os.link)
+    except OSError as failure:
+        steps.say(f"No caches of fonts were made: {failure}"[:500])
+        place.publish(None, name, bare)
+        return bare
     os.unlink(os.path.join(made, "environment.json"))
     manifest = place.manifest(bare) | {"id": identity_with_font_caches(bare), "built_at": now()}
     save_manifest(made, manifest)
-    if not make_font_caches(made, steps):
+    if not make_font_caches(made, steps) or font_caches.are_missing(made):
         place.publish(None, name, bare)
         return bare
     save_manifest(made, manifest | {"bytes": _bytes(made)})

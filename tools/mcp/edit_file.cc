@@ -150,7 +150,8 @@ std::string replaced(const std::string& text, const std::vector<std::size_t>& pl
 base::Result<std::optional<Reply>> edit_once(const Services& services,
                                              const sessions::Session& session,
                                              const sandbox::files::BoxFiles& files,
-                                             const Arguments& arguments) {
+                                             const Arguments& arguments,
+                                             std::shared_ptr<const void>& room) {
   const auto read = TRY(files.read(arguments.text("path"), 0, sandbox::files::kReadBytesMax));
   if (read.total_bytes > sandbox::files::kReadBytesMax) {
     return base::error(Error::Kind::kLimit,
@@ -180,7 +181,8 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
   const auto grows =
       static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
-  const auto room = TRY(take_disk_room(services, session, files, read.path, grows));
+  room = nullptr;  // of the attempt before
+  room = TRY(take_disk_room(services, session, files, read.path, grows));
   const auto result = files.write(arguments.text("path"), content,
                                   sandbox::files::WriteMode::kOverwrite, read.state);
   if (!result.ok() && result.error().kind == Error::Kind::kUnavailable) {
@@ -204,10 +206,11 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
 base::Result<Reply> edit(const Services& services, const sessions::Session& session,
                          const Arguments& arguments) {
   const auto files = TRY(files_of(services, session));
+  std::shared_ptr<const void> room;  // given back, for which a box may be asked, without the lock
   const auto lock = services.boxes.lock_of_files(session);
   const std::lock_guard one_at_a_time(*lock);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    auto reply = TRY(edit_once(services, session, files, arguments));
+    auto reply = TRY(edit_once(services, session, files, arguments, room));
     if (reply) return std::move(*reply);
   }
   return base::error(Error::Kind::kUnavailable,

@@ -362,12 +362,20 @@ std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }
 
+// Whether a name can be taken for nothing but one: there is no line of more words, as those of
+// files and the answer's own are, that it looks like.
+bool is_one_word(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char byte) { return byte > ' ' && byte < 0x7f; });
+}
+
 // A directory by its slash; anything else with its bytes and its time, and with its type where it
 // is no file or the list is of changes.
 std::string line_of(const sandbox::files::ListResult& listed, const json& entry) {
   const std::string type = entry["type"].get<std::string>();
   const std::string name = one_line(below(listed.path, entry["path"].get<std::string>()));
-  if (type == "directory" && !entry.contains("change")) return name + "/";
+  if (type == "directory" && !entry.contains("change")) {
+    return (is_one_word(name) ? "" : "directory ") + name + "/";
+  }
   std::string line = type == "file" && !entry.contains("change") ? "" : type + " ";
   if (type != "directory") line += entry["bytes"].dump() + " ";
   line += without_fraction(entry["modified_at"].get<std::string>()) + " ";

@@ -10,6 +10,7 @@
 #include "base/shortened_text.h"
 #include "base/utf8.h"
 #include "sandbox/output.h"
+#include "tools/mcp/short_forms.h"
 
 namespace tools {
 
@@ -29,9 +30,11 @@ std::size_t bytes_of(const json& value) {
                            : base::print_json(value).size();
 }
 
-// Bytes of data that are shown beside a text: more of it repeats what the text says, and whoever
-// wants more than a look at it finds it in its file.
-constexpr std::size_t kDataBesideTextMax = 200;
+// Bytes of data that are shown beside a text: more of it most often repeats what the text says, and
+// whoever wants more than a look at it finds it in its file.
+constexpr std::size_t kDataBesideTextMax = 1'200;
+// Beside a table that is whole.
+constexpr std::size_t kDataBesideTableMax = 600;
 // Points of each series that are shown beside the picture of them: what a line does, and where, is
 // seen with these, and the file has the others.
 constexpr std::size_t kPointsBesidePictureMax = 100;
@@ -56,8 +59,10 @@ bool has_table(const json& output) {
          output["html"].get_ref<const std::string&>().find("<table") != std::string::npos;
 }
 
-// Whether this form of an output is one that another form says, too, in fewer characters.
-bool is_repeated(const json& output, std::string_view form) {
+// Whether this form of an output is one that another form says, too, in fewer characters. `shown`
+// has its text by now, if that is shown. A file that is not there yet stands for no small data.
+bool is_repeated(const json& output, const json& shown, std::string_view form,
+                 const RecordFile& record) {
   const bool has_text = says_it(output, "text");
   if (form == "csv") return has_text || says_it(output, "json");
   if (form == "svg") return output.contains("image_path");
@@ -65,7 +70,11 @@ bool is_repeated(const json& output, std::string_view form) {
     return has_text && (has(output, "json") || has(output, "chart") || has_table(output));
   }
   if (form != "json" || !has_text) return false;
-  return bytes_of(output["json"]) > kDataBesideTextMax;
+  const std::size_t bytes = bytes_of(output["json"]);
+  const json files = output.value("files", json::object());
+  const bool is_in_file = record.is_written || files.contains("json");
+  return bytes > kDataBesideTextMax ||
+         (bytes > kDataBesideTableMax && is_in_file && is_said_by_text(shown, bytes));
 }
 
 // Where the page lies that an output is, and is nothing else; empty for any other.
@@ -79,8 +88,8 @@ std::string page_path(const json& output) {
 // Adds the forms of outputs as long as there is room; `left` may run below zero by none.
 class Filling {
  public:
-  Filling(const std::vector<json>& outputs, std::size_t room, const std::string& record_file)
-      : given_(outputs), left_(room), record_file_(record_file) {}
+  Filling(const std::vector<json>& outputs, std::size_t room, const RecordFile& record)
+      : given_(outputs), left_(room), record_(record) {}
 
   json fill() {
     begin();
@@ -150,7 +159,7 @@ class Filling {
     const bool has_file = output.contains("files") && output["files"].contains(format.name);
     const bool is_here = output.contains(format.name);
     if (!has_file && !is_here) return;
-    if (is_here && is_repeated(output, format.name)) {
+    if (is_here && is_repeated(output, shown, format.name, record_)) {
       // Nobody misses the letters of a drawing, or of a page whose data is here too. A table that
       // is all there is beside a text may have more than the text says.
       const bool is_lone_table = std::string_view(format.name) == "html" && has_table(output) &&
@@ -184,7 +193,7 @@ class Filling {
     std::size_t total = output.contains(format.name) ? bytes_of(output[format.name]) : 0;
     if (has_file) total = files[format.name].value("total_bytes", total);
     shown["truncated"][format.name] = {
-        {"file", has_file ? files[format.name].value("file", "") : record_file_},
+        {"file", has_file ? files[format.name].value("file", "") : record_.path},
         {"total_bytes", total}};
   }
 
@@ -223,10 +232,21 @@ class Filling {
   json shown_ = json::array();
   std::vector<std::size_t> sources_;  // of each shown one, its place in given_
   std::size_t left_;
-  const std::string& record_file_;
+  const RecordFile& record_;
 };
 
 }  // namespace
+
+bool is_said_by_text(const json& output, std::size_t data_bytes) {
+  const json formats = output.value("formats", json::array());
+  const auto has_form = [&formats](const char* name) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
+  const bool has_text_whole = output.contains("text") && output["text"].is_string() &&
+                              !output.value("truncated", json::object()).contains("text");
+  return data_bytes <= kDataBesideTextMax && has_form("html") && has_form("json") &&
+         has_text_whole && is_whole_table(output["text"].get_ref<const std::string&>());
+}
 
 std::size_t json_characters(const json& value) {
   const std::string text = base::print_json(value);
@@ -234,9 +254,8 @@ std::size_t json_characters(const json& value) {
       text.begin(), text.end(), [](char byte) { return !base::continues_character(byte); }));
 }
 
-json outputs_within(const std::vector<json>& outputs, std::size_t room,
-                    const std::string& record_file) {
-  return Filling(outputs, room, record_file).fill();
+json outputs_within(const std::vector<json>& outputs, std::size_t room, const RecordFile& record) {
+  return Filling(outputs, room, record).fill();
 }
 
 }  // namespace tools

@@ -17,6 +17,7 @@
 #include "base/shortened_text.h"
 #include "base/text.h"
 #include "sandbox/output.h"
+#include "tools/mcp/output_view.h"
 #include "tools/mcp/run_view.h"
 #include "tools/mcp/short_forms.h"
 #include "tools/text_window.h"
@@ -37,9 +38,8 @@ constexpr std::size_t kSourceCharacters = 4'000;
 constexpr int kSignificantDigits = 4;
 // A run that is over sooner needs no time told: nobody makes it faster.
 constexpr int kMsTold = 1'000;
-// Bytes of data that a text, which has up to 4,000 characters of a value, says whole.
-constexpr int kDataSaidByText = 1'200;
 constexpr const char* kStreams[] = {"stdout", "stderr"};
+
 void add_section(std::string& text, const char* title, const std::string& body) {
   if (body.empty()) return;
   text += std::string(title) + ":\n" + body;
@@ -214,7 +214,8 @@ json names_in(const json& chart) {
 }
 
 // As much of it as there is room for; the marks come before the ticks of the axes.
-void add_chart(std::string& text, json chart, std::size_t bytes_max) {
+std::string line_of_chart(json chart, std::size_t bytes_max) {
+  std::string text;
   shorten_values(chart);
   drop_silent(chart);
   const std::size_t all = elements_in(chart);
@@ -223,58 +224,62 @@ void add_chart(std::string& text, json chart, std::size_t bytes_max) {
     if (!is_counted) chart["elements_total"] = all;
     const std::string printed = base::print_json(with_rows_of_elements(chart));
     if (printed.size() > bytes_max) return false;
-    text += "chart: " + printed + "\n";
+    text = "chart: " + printed + "\n";
     return true;
   };
-  if (!chart.is_object() || add()) return;
+  if (!chart.is_object() || add()) return text;
   drop_details(chart);
   json names = names_in(chart);
   for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
     if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
-    if (add()) return;
+    if (add()) return text;
   }
   drop_elements(chart);
   chart["values"] = "in structuredContent";
   if (!names.empty()) {
     chart["labels"] = std::move(names);
-    if (add()) return;
+    if (add()) return text;
     chart.erase("labels");
   }
-  if (!add()) text += "chart: in structuredContent\n";
+  return add() ? text : "chart: in structuredContent\n";
 }
 
-// Whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's title.
-bool is_said_by_chart(const json& output) {
+// Whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's title,
+// and the line of the chart has that.
+bool is_said_by_chart(const json& output, const std::string& line) {
   constexpr std::string_view kBeforeTitle = "): ";
   const std::string said = base::string_or(output, "text");
   const std::size_t at = said.find(kBeforeTitle);
   if (!output.contains("chart") || !said.starts_with("Figure(") || at == std::string::npos) {
     return false;
   }
-  return base::string_or(output["chart"], "title") == said.substr(at + kBeforeTitle.size());
+  const std::string title = said.substr(at + kBeforeTitle.size());
+  return base::string_or(output["chart"], "title") == title &&
+         line.find("\"title\":" + base::print_json(title)) != std::string::npos;
 }
 
 void add_output(std::string& text, const json& output, std::size_t number) {
   const bool is_partial = output.contains("truncated");
   const bool is_page = output.contains("html_path");
   const bool is_bare_page = is_page && sandbox::is_bare(output.value("text", json("<an object>")));
-  if (!is_bare_page && !is_said_by_chart(output)) add_prose(text, output);
+  std::string chart;
+  if (output.contains("chart")) {
+    chart = line_of_chart(output["chart"], output.contains("image_path") ? kChartBesidePictureBytes
+                                                                         : kChartTextBytes);
+  }
+  if (!is_bare_page && !is_said_by_chart(output, chart)) add_prose(text, output);
   if (is_page && (!is_partial || !output["truncated"].contains("html"))) {
     text += "html of output " + std::to_string(number) + ": " +
             one_line(output["html_path"].get<std::string>()) + "\n";
   }
-  if (output.contains("chart")) {
-    add_chart(text, output["chart"],
-              output.contains("image_path") ? kChartBesidePictureBytes : kChartTextBytes);
-  }
+  text += chart;
   if (output.contains("image_path")) {
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
   if (!is_partial) return;
   for (const auto& [format, where] : output["truncated"].items()) {
-    if (format == "json" && output.contains("text") && where["total_bytes"] <= kDataSaidByText) {
-      continue;
-    }
+    const auto bytes = where["total_bytes"].get<std::size_t>();
+    if (format == "json" && is_said_by_text(output, bytes)) continue;
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }

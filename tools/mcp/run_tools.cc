@@ -312,7 +312,8 @@ base::Result<Reply> last_runs(const Services& services, const CallSession& found
   for (const sessions::RunHead& run : runs) reply.structured["runs"].push_back(shown_head(run));
   const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;
   reply.text = "The last runs" + (found.is_default ? "" : " of " + session.id) +
-               ", the newest first (UTC):\n" + lines_of_runs(runs);
+               ", the newest first; a line has the time of its newest (UTC):\n" +
+               lines_of_runs(runs);
   if (runs.empty()) reply.text = "No run in " + session.id + (destroyed ? "" : " yet");
   if (destroyed) add_note(reply, "this session was deleted, and the output of its runs with it");
   return reply;

@@ -186,13 +186,16 @@ json shown_error(const Run& run, const std::string& stderr_text) {
 }
 
 // Shorter where it stands in the stream, which its file has as it was written.
-void shorten_traceback(const sandbox::RunError& failure, std::string& stderr_text) {
-  if (failure.cause != sandbox::Cause::kException || failure.traceback.empty()) return;
+void shorten_traceback(const Run& run, std::string& stderr_text) {
+  const sandbox::RunError& failure = *run.error;
+  const bool is_of_python = run.language == sandbox::Language::kPython;
+  if (!is_of_python || failure.cause != sandbox::Cause::kException || failure.traceback.empty()) {
+    return;
+  }
   const std::size_t at = stderr_text.rfind(failure.traceback);
   if (at == std::string::npos) return;
-  std::string shorter = short_traceback(failure.traceback);
-  if (shorter.ends_with('\n') && !failure.traceback.ends_with('\n')) shorter.pop_back();
-  stderr_text.replace(at, failure.traceback.size(), shorter);
+  const std::string said = failure.name + (failure.message.empty() ? "" : ": " + failure.message);
+  stderr_text.replace(at, failure.traceback.size(), short_traceback(failure.traceback, said));
 }
 
 struct Streams {
@@ -406,7 +409,8 @@ void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
   const std::vector<json> entries = entries_of_changes(run);
   const json changes = shown_changes(entries, room);
   const std::size_t wanted = json_characters(changes);
-  value["outputs"] = outputs_within(run.outputs, room - std::min(wanted, room / 2), record);
+  value["outputs"] = outputs_within(run.outputs, room - std::min(wanted, room / 2),
+                                    {record, is_terminal(run.status)});
   const std::size_t used = json_characters(value["outputs"]);
   value["files_changed"] = shown_changes(entries, room - std::min(used, room));
   const std::int64_t listed = files_in(value["files_changed"]);
@@ -438,7 +442,7 @@ json structured_run(const RunView& view) {
   if (run.error) {
     value["error"] = shown_error(run, value["stderr"].get_ref<const std::string&>());
     if (!view.stdout_offset && !view.stderr_offset) {
-      shorten_traceback(*run.error, value["stderr"].get_ref<std::string&>());
+      shorten_traceback(run, value["stderr"].get_ref<std::string&>());
     }
   }
   if (!note.empty()) {

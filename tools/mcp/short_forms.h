@@ -13,9 +13,14 @@ namespace tools {
 // is shown in part, with a line that says so.
 std::string narrow_table(std::string_view text);
 
-// Returns a traceback of Python without what says nothing: its heading, the marks below lines that
-// are there whole, and that a cell is at the top level.
-std::string short_traceback(std::string_view traceback);
+// Whether it is a table, as pandas and SQL write them, of which no row, column or part of a cell is
+// left out.
+bool is_whole_table(std::string_view text);
+
+// Returns a traceback of Python without what says nothing: its heading, the marks below the lines
+// of frames that have only called the one that failed, and that a cell is at the top level. From
+// where `said`, its exception, stands last it is as it was: a message may look like a frame.
+std::string short_traceback(std::string_view traceback, std::string_view said);
 
 // Returns a chart whose elements are rows with one list of names, where all have the same members.
 nlohmann::json with_rows_of_elements(nlohmann::json chart);

@@ -305,6 +305,28 @@ TEST(WorkerPool, WhoIsNotKnownYetIsNobodyElseWhoAsks) {
   EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
 }
 
+TEST(WorkerPool, WhoIsNotKnownHasNoMoreAtWorkThanBesideOthers) {
+  WorkerPool pool(8, 20, {8, 20, 8, 1});
+  const std::string unknown = WorkerPool::kUnknown + std::string("192.0.2.7");
+  std::latch begun(1);
+  std::latch release(1);
+  std::atomic<int> at_work = 0;
+  ASSERT_TRUE(pool.run(unknown, [&] {
+    ++at_work;
+    begun.count_down();
+    release.wait();
+  }));
+  begun.wait();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(pool.run(unknown, [&] { ++at_work; })) << i;
+  std::latch served(1);
+  ASSERT_TRUE(pool.run("one", [&] { served.count_down(); })) << "it is known";
+  served.wait();
+  EXPECT_EQ(at_work, 1) << "nobody else had asked";
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+  EXPECT_EQ(at_work, 21);
+}
+
 TEST(WorkerPool, OutsideOfAPoolWorkIsAnybodys) { EXPECT_TRUE(WorkerPool::pass_to("one")); }
 
 TEST(WorkerPool, OutsideOfAPoolNothingIsAside) {

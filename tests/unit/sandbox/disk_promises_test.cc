@@ -56,6 +56,14 @@ TEST_F(DiskPromisesTest, OneOfManyIsSettledByEachFile) {
   EXPECT_EQ(promises_.bytes(), 0);
 }
 
+TEST_F(DiskPromisesTest, GoWithTheNextLookOnceNobodyIsLeftToTell) {
+  promises_.add(9, now_);
+  promises_.add(4, now_);
+  promises_.all_written();
+  look();
+  EXPECT_EQ(promises_.bytes(), 0);
+}
+
 TEST_F(DiskPromisesTest, GoWithTheWriterThatNeverTold) {
   promises_.add(9, now_);
   now_ += DiskPromises::kWritingMost;

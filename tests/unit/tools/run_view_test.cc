@@ -279,7 +279,7 @@ TEST(RunView, WhatTheTextSaysIsNotSaidAgain) {
 TEST(RunView, DataThatATextSaysIsNamedForProgramsOnly) {
   sandbox::Run run = finished_run();
   json rows = json::array();
-  for (int i = 0; i < 30; ++i) rows.push_back({i, "a name"});
+  for (int i = 0; i < 70; ++i) rows.push_back({i, "a name"});
   run.outputs = std::vector<json>({{{"is_main_result", true},
                                     {"formats", {"text", "html", "json"}},
                                     {"text", "    a   b\n0   1  22"},
@@ -290,6 +290,36 @@ TEST(RunView, DataThatATextSaysIsNamedForProgramsOnly) {
   EXPECT_EQ(value["outputs"][0]["truncated"]["json"]["file"], "/runs/run_x/record.json");
   EXPECT_EQ(text_of_run(value, SessionName::kUnderstood),
             "completed, run_x\nresult:\n a b\n0 1 22\n");
+  run.status = sandbox::RunStatus::kRunning;
+  EXPECT_EQ(view_of(run, "")["outputs"][0]["json"]["rows"], rows) << "its file comes at the end";
+  run.outputs[0]["files"]["json"] = {{"file", "/runs/run_x/1.json"}, {"total_bytes", 400}};
+  EXPECT_EQ(view_of(run, "")["outputs"][0]["truncated"]["json"]["file"], "/runs/run_x/1.json");
+}
+
+TEST(RunView, DataThatATextDoesNotSayIsShownOrNamed) {
+  sandbox::Run run = finished_run();
+  json rows = json::array();
+  for (int i = 0; i < 70; ++i) rows.push_back({i, "a name"});
+  const json data = {{"rows", rows}};
+  for (const char* text :
+       {"     a   b\n0    1  22\n..  ..  ..\n\n[90 rows x 2 columns; 20 shown]", "Model(a, b)",
+        "a   | b\n----+---\n1   | 22\n...\n9   | 3\n(90 rows, the first 1 and the last 1 shown)",
+        "        a   b\n0  lon...  22"}) {
+    run.outputs = std::vector<json>({{{"is_main_result", true},
+                                      {"formats", {"text", "html", "json"}},
+                                      {"text", text},
+                                      {"html", "<table>"},
+                                      {"json", data}}});
+    EXPECT_EQ(view_of(run, "")["outputs"][0]["json"], data) << text;
+  }
+  run.outputs = std::vector<json>(
+      {{{"formats", {"text", "json"}}, {"text", "0     0\n     ..\n99   99"}, {"json", data}}});
+  EXPECT_EQ(view_of(run, "")["outputs"][0]["json"], data) << "a Series has no HTML";
+  json value = view_of(run, "");
+  value["outputs"][0].erase("json");
+  value["outputs"][0]["truncated"]["json"] = {{"file", "/runs/run_x/record.json"},
+                                              {"total_bytes", 400}};
+  EXPECT_NE(text_of_run(value).find("read_file /runs/run_x/record.json"), std::string::npos);
 }
 
 TEST(RunView, ATracebackIsShortAndTheFileHasAll) {
@@ -303,13 +333,31 @@ TEST(RunView, ATracebackIsShortAndTheFileHasAll) {
       "NameError", "name 'x' is not defined", traceback, sandbox::Cause::kException, "all", ""};
   const json value = view_of(run, "", {}, "a warning\n" + traceback);
   const std::string shown =
-      "a warning\n  cell 1, line 1\n    f(x)\nNameError: name 'x' is not defined\n";
+      "a warning\n  cell 1, line 1\n    f(x)\n    ^^^^\nNameError: name 'x' is not defined\n";
   EXPECT_EQ(value["stderr"], shown);
   EXPECT_FALSE(value["error"].contains("traceback"));
   EXPECT_EQ(text_of_run(value, SessionName::kUnderstood), "failed, run_x\nstderr:\n" + shown);
   EXPECT_NE(view_of(run, "", 0, traceback)["stderr"].get<std::string>().find("^^^^"),
             std::string::npos)
       << "pieces are as they were written";
+  run.language = sandbox::Language::kJavaScript;
+  EXPECT_EQ(view_of(run, "", {}, traceback)["stderr"], traceback);
+}
+
+TEST(RunView, AMessageThatLooksLikeATracebackIsToldOnce) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  const std::string message =
+      "a worker failed\n\nTraceback (most recent call last):\n  cell 9, line 1, in <module>\n"
+      "    f(x)\n    ^^^^\n  cell 9, line 2, in f\n    y";
+  const std::string frame = "  cell 1, line 1, in g\n    f(x)\n";
+  const std::string traceback =
+      "Traceback (most recent call last):\n" + frame + "RuntimeError: " + message + "\n";
+  run.error =
+      sandbox::RunError{"RuntimeError", message, traceback, sandbox::Cause::kException, "all", ""};
+  EXPECT_EQ(text_of_run(view_of(run, "", {}, traceback), SessionName::kUnderstood),
+            "failed, run_x\nstderr:\n" + frame + "RuntimeError: " + message + "\n");
 }
 
 TEST(RunView, TheTextTellsOfALongTimeOnly) {
@@ -386,6 +434,11 @@ TEST(RunView, ATitleIsSaidOnce) {
             "\"x\":{\"label\":\"letter\"}}\nimage: /runs/run_x/1.png\n");
   run.outputs[0]["text"] = "Figure(6.4x4.8 in, 1 axes): A year; Sales";
   EXPECT_NE(text_of_run(view_of(run, "")).find("A year"), std::string::npos);
+  const std::string title(700, 't');
+  run.outputs[0]["text"] = "Figure(6.4x4.8 in, 1 axes): " + title;
+  run.outputs[0]["chart"]["title"] = title;
+  EXPECT_NE(text_of_run(view_of(run, "")).find(title), std::string::npos)
+      << "the line of the chart has no room for it";
 }
 
 TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
