@@ -40,6 +40,18 @@ void append_part(std::string& list, std::string_view part, std::string_view sepa
   list += part;
 }
 
+std::string quoted_for_shell(std::string_view word) {
+  std::string quoted = "'";
+  for (const char letter : word) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + "'";
+}
+
 std::string in_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

@@ -36,6 +36,9 @@ std::string join(const auto& parts, std::string_view separator = ", ") {
   return list;
 }
 
+// Returns the word as a POSIX shell takes it, whatever is in it.
+std::string quoted_for_shell(std::string_view word);
+
 // Returns two lower-case digits for each byte.
 std::string in_hex(std::string_view bytes);
 

@@ -83,15 +83,19 @@ base::Result<BoxConnection> BoxConnection::open(const std::string& session_direc
 
 base::Result<json> BoxConnection::call(const json& request, std::chrono::milliseconds patience,
                                        const std::stop_token& stop) {
-  const std::string frame = wire::encode_frame('J', base::print_json(request));
-  if (frame.size() > wire::kBoxRequestBytesMax) {
-    return base::error(Error::Kind::kLimit, "the request is too large for the sandbox");
-  }
-  TRY(send(frame, patience));
+  TRY(tell(request, patience));
   json reply = TRY(receive(patience, stop));
   if (!reply.is_object()) return end_box("its answer is no object");
   TRY(wire::check_reply(reply));
   return reply;
+}
+
+base::Status BoxConnection::tell(const json& message, std::chrono::milliseconds patience) {
+  const std::string frame = wire::encode_frame('J', base::print_json(message));
+  if (frame.size() > wire::kBoxRequestBytesMax) {
+    return base::error(Error::Kind::kLimit, "the request is too large for the sandbox");
+  }
+  return send(frame, patience);
 }
 
 base::Status BoxConnection::send(std::string_view frame, std::chrono::milliseconds patience) {

@@ -39,6 +39,9 @@ class BoxConnection {
                                     std::chrono::milliseconds patience,
                                     const std::stop_token& stop = {});
 
+  // Says what has no reply, and does not wait for the box to hear it.
+  base::Status tell(const nlohmann::json& message, std::chrono::milliseconds patience);
+
   // Receives the descriptor that follows the reply to "root", "input" or "connect".
   base::Result<base::UniqueFd> receive_fd(std::chrono::milliseconds patience);
 

@@ -257,10 +257,14 @@ base::Status ConnectedBox::take_disk_room(std::int64_t bytes, RoomFor what) {
   return base::done();
 }
 
-// One of another build, which promised nothing, need not know what it is told.
-base::Status ConnectedBox::disk_written(std::int64_t bytes) {
-  TRY(call({{"op", "disk_written"}, {"bytes", bytes}}));
-  return base::done();
+// One of another build, which promised nothing, would answer.
+void ConnectedBox::disk_written(std::int64_t bytes) {
+  auto connection = take();
+  if (!connection.ok()) return;
+  const bool is_told =
+      !connection.value().of_this_build() ||
+      connection.value().tell({{"op", "disk_written"}, {"bytes", bytes}}, kPatience).ok();
+  if (is_told) give_back(std::move(connection).value());
 }
 
 base::Status ConnectedBox::shutdown(const std::string& why, milliseconds patience) {

@@ -53,7 +53,7 @@ class ConnectedBox : public Box {
   base::Status set_network(const BoxNetwork& network) override;
   base::Result<base::UniqueFd> root() override;
   base::Status take_disk_room(std::int64_t bytes, RoomFor what) override;
-  base::Status disk_written(std::int64_t bytes) override;
+  void disk_written(std::int64_t bytes) override;
   base::Result<base::UniqueFd> connect(std::uint16_t port) override;
   base::Status set_lifetime(std::int64_t ends_in_ms, bool pauses) override;
   base::Status shutdown(const std::string& why, std::chrono::milliseconds patience) override;

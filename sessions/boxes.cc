@@ -173,7 +173,7 @@ base::Status Boxes::take_disk_room(const Session& session, std::int64_t bytes,
 
 void Boxes::disk_written(const Session& session, std::int64_t bytes) {
   if (const auto box = ground_.sandbox.find(session.id); box.ok()) {
-    (void)box.value()->disk_written(bytes);
+    box.value()->disk_written(bytes);
   }
 }
 

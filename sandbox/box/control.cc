@@ -121,6 +121,10 @@ base::Result<json> Control::answer(Client& client, const json& request) {
     hand_over_root(client);
     return json();
   }
+  if (op == "disk_written") {
+    actions_.disk_written(base::integer_or(request, "bytes", 0));
+    return json();
+  }
   if (op == "connect") {
     TRY(hand_over_connection(client, request));
     return json();
@@ -151,8 +155,6 @@ base::Result<bool> Control::act(const std::string& op, const json& request) {
     const bool for_upload = base::boolean_or(request, "for_upload", false);
     TRY(actions_.take_disk_room(base::integer_or(request, "bytes", 0),
                                 for_upload ? RoomFor::kUpload : RoomFor::kFile));
-  } else if (op == "disk_written") {
-    actions_.disk_written(base::integer_or(request, "bytes", 0));
   } else if (op == "shutdown") {
     if (base::boolean_or(request, "if_idle", false) && actions_.runs().busy()) {
       return base::error(Error::Kind::kConflict, "runs are in progress");

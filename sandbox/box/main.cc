@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "sandbox/box/box.h"
 #include "sandbox/host_capacity.h"
+#include "sandbox/time_slice.h"
 #include "sandbox/wire/box_protocol.h"
 
 namespace {
@@ -84,6 +85,7 @@ int main() {
   (void)::umask(022);
   // A box with more descriptors on their way than we may have open would take away ours (unix(7)).
   base::raise_descriptor_limit();
+  (void)set_time_slice(kShortSliceNs);  // without it, later beside programs that never rest
   for (const int fd : {kReadyFd, kSpecFd, kLockFd}) {
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return refuse_to_start();
   }

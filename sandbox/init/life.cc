@@ -42,6 +42,7 @@ int enter_box(const Plan& plan) {
   hand_over_root();  // with hutch-box's limit of descriptors: other boxes of the user use up ours
   leave_keyring();   // keyrings are not namespaced
   use_cpus(plan);
+  have_usual_time_slices();
   apply_rlimits(plan);  // while CAP_SYS_RESOURCE of the new namespace is still ours
   drop_capabilities();  // bounding set too
   forbid_new_privileges();

@@ -54,6 +54,7 @@ void keep_endings();
 void make_root_read_only(const Plan& plan);
 int open_root_directory();
 void use_cpus(const Plan& plan);
+void have_usual_time_slices();
 void apply_rlimits(const Plan& plan);
 void leave_keyring();
 void drop_capabilities();

@@ -39,7 +39,7 @@
 //   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
 //   {"op":"lifetime","ends_in_ms":n,"pauses":b}           {"ok":true}
 //   {"op":"disk_room","bytes":n,"for_upload":b}           {"ok":true}, or a limit
-//   {"op":"disk_written","bytes":n}                       {"ok":true}: what had so much room
+//   {"op":"disk_written","bytes":n}                       no reply: what had so much room
 //   {"op":"shutdown","if_idle":b,"why":"..",              {"ok":true}, and the connection is closed
 //      "for_good":b,"revoked":b}                             once all has ended; a conflict where
 //                                                            it is to be idle and is not

@@ -1,8 +1,12 @@
 """hutch logs --trace: where the time of a run went, in each process that had it."""
 
+import ctypes
 import json
+import os
 import pathlib
+import platform
 import re
+import struct
 import subprocess
 import time
 
@@ -90,3 +94,42 @@ def test_the_record_has_it_and_no_client_does(state):
 def test_what_it_cannot_show_it_says(state, arguments, words):
     said = subprocess.run([hutch_binary(), "logs", *arguments, "--state-dir", state], capture_output=True, text=True, check=False)
     assert said.returncode and words in said.stderr
+
+
+def time_slice_us(pid):
+    """struct sched_attr's `runtime`: Linux tells it since 6.12."""
+    numbers = {"x86_64": 315, "aarch64": 275}  # of sched_getattr(2), for which there is no function
+    attributes = ctypes.create_string_buffer(56)
+    if ctypes.CDLL(None, use_errno=True).syscall(numbers[platform.machine()], pid, attributes, len(attributes), 0) != 0:
+        raise OSError(ctypes.get_errno(), "sched_getattr")
+    return struct.unpack_from("Q", attributes, 24)[0] // 1000
+
+
+def test_hutch_box_has_short_turns_and_the_code_those_of_the_host(state):
+    if time_slice_us(0) == 0:
+        pytest.skip("this kernel has time slices of one length: it is older than Linux 6.12")
+    usual, boxes = time_slice_us(0), processes_named("hutch-box")
+    with Client(state) as client:
+        client.run("x = 1")
+        (box,) = processes_named("hutch-box") - boxes
+        inside = {pid for pid in processes_named("python3") | processes_named("hutch-init") if has_ancestor(pid, box)}
+        assert len(inside) == 2
+        assert time_slice_us(box) == 500 < usual
+        assert {time_slice_us(pid) for pid in inside} == {usual}
+
+
+def processes_named(name):
+    found = set()
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            found |= {int(entry.name)} if (entry / "comm").read_text() == name + "\n" else set()
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def has_ancestor(pid, ancestor):
+    while pid > 1 and pid != ancestor:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        pid = int(re.search(r"^PPid:\s+(\d+)", status, re.MULTILINE)[1])
+    return pid == ancestor

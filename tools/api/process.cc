@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "base/text.h"
 #include "sessions/follow.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -35,18 +36,6 @@ base::Result<bool> read_stream(const Services& services, const RunState& state, 
 }
 
 }  // namespace
-
-std::string quoted_for_shell(const std::string& word) {
-  std::string quoted = "'";
-  for (const char letter : word) {
-    if (letter == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + "'";
-}
 
 base::Error is_stopping(const std::string& run_id) {
   return base::error(base::Error::Kind::kUnavailable,
@@ -90,9 +79,9 @@ base::Result<std::string> command_line(const std::vector<std::string>& words,
   std::string line = "( ";
   // "-" is another directory's name.
   const std::string directory = cwd.empty() || cwd.starts_with('/') ? cwd : "./" + cwd;
-  if (!cwd.empty()) line += "CDPATH= cd -- " + quoted_for_shell(directory) + " && ";
+  if (!cwd.empty()) line += "CDPATH= cd -- " + base::quoted_for_shell(directory) + " && ";
   line += "exec --";
-  for (const std::string& word : words) line += " " + quoted_for_shell(word);
+  for (const std::string& word : words) line += " " + base::quoted_for_shell(word);
   if (line.find('\0') == std::string::npos) return line + " )";
   return base::error(base::Error::Kind::kInvalid,
                      "NUL can be in no word of a command, and no path");

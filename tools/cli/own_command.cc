@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/process.h"
-#include "tools/api/process.h"
+#include "base/text.h"
 
 namespace tools::cli {
 namespace {
@@ -24,7 +24,7 @@ std::string for_shell(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  return api::quoted_for_shell(word);
+  return base::quoted_for_shell(word);
 }
 
 // Whoever brought hutch here knows better how it is started again: those are words already.

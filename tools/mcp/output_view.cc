@@ -237,15 +237,19 @@ class Filling {
 
 }  // namespace
 
-bool is_said_by_text(const json& output, std::size_t data_bytes) {
+bool is_table(const json& output) {
   const json formats = output.value("formats", json::array());
-  const auto has_form = [&formats](const char* name) {
+  const auto has = [&formats](const char* name) {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
+  return has("html") && has("json");
+}
+
+bool is_said_by_text(const json& output, std::size_t data_bytes) {
   const bool has_text_whole = output.contains("text") && output["text"].is_string() &&
                               !output.value("truncated", json::object()).contains("text");
-  return data_bytes <= kDataBesideTextMax && has_form("html") && has_form("json") &&
-         has_text_whole && is_whole_table(output["text"].get_ref<const std::string&>());
+  return data_bytes <= kDataBesideTextMax && is_table(output) && has_text_whole &&
+         is_whole_table(output["text"].get_ref<const std::string&>());
 }
 
 std::size_t json_characters(const json& value) {

@@ -56,15 +56,6 @@ bool says_more(const json& output) {
   });
 }
 
-// Whether its text has rows and columns, as those of pandas and SQL.
-bool is_table(const json& output) {
-  const json formats = output.value("formats", json::array());
-  const auto has = [&formats](const char* name) {
-    return std::find(formats.begin(), formats.end(), name) != formats.end();
-  };
-  return has("html") && has("json");
-}
-
 // Adds the form of an output that is meant to be read; where there is none, the next best.
 void add_prose(std::string& text, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";

@@ -125,6 +125,7 @@ std::string ends_of_text(std::string_view text, std::size_t room) {
 Window all_or_ends(const RunView& view, Stream stream, std::int64_t total, std::size_t room) {
   Window window;
   window.next_offset = total;
+  if (total == 0) return window;
   const auto bytes = view.read(stream, 0, static_cast<std::size_t>(total));
   if (!bytes.ok()) return window;
   const std::size_t used = whole(view, bytes.value(), 0, total);

@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 import sys
 
 from hutch_runner.imports import WhenImported
@@ -23,6 +22,8 @@ def _as_wide_as_values(module):
         return  # of another version
 
     def get_terminal_size(fallback=(COLUMNS, 24)):
+        import shutil  # which pandas has, and a session without it does not need
+
         return shutil.get_terminal_size(fallback) if "COLUMNS" in os.environ else os.terminal_size(fallback)
 
     module.get_terminal_size = get_terminal_size

@@ -5,7 +5,6 @@ display_id, as notebooks do, gives their last state; what it prints stays. A fig
 is shown and is the value of the last line, too, unless it looks different then.
 """
 
-import hashlib
 import re
 
 HELD_MAX = 100  # more the host does not take
@@ -56,6 +55,8 @@ class Shown:
             self.end()
 
     def _has_shown(self, figure, picture):
+        import hashlib  # which takes OpenSSL along, and whoever draws has it
+
         digest = hashlib.sha256(picture).digest()
         if any(one is figure and digest == earlier for one, earlier in self._figures):
             return True

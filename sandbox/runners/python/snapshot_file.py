@@ -8,16 +8,30 @@
 A snapshot that was not written to its end has no end. It is code: whoever reads the pickles runs it.
 """
 
-import hashlib
 import mmap
 import os
 import sys
 from json import JSONDecoder, JSONEncoder
 
+try:
+    from _sha2 import sha256
+except ImportError:  # before Python 3.12
+    from _sha256 import sha256
+
 _encode, _decode = JSONEncoder().encode, JSONDecoder().decode  # user code may put something else in their place
 PAGE = mmap.PAGESIZE
 MAGIC = b"hutchst1"
 END_BYTES = 16 + 32 + len(MAGIC)
+_SMALL_BYTES = 256 << 10
+
+
+def digest_of(content):
+    """SHA-256. hashlib's is faster, and takes OpenSSL along, which costs a process more time and memory than a small content does."""
+    if len(content) <= _SMALL_BYTES:
+        return sha256(content).digest()
+    import hashlib
+
+    return hashlib.sha256(content).digest()
 
 
 class Malformed(Exception):
@@ -44,7 +58,7 @@ class Writer:
         text = _encode(index).encode()
         self._put(text)
         self._put(len(text).to_bytes(8, "little") + self.bytes.to_bytes(8, "little"))
-        self._put(hashlib.sha256(text).digest() + MAGIC)
+        self._put(digest_of(text) + MAGIC)
 
     def _put(self, content):
         self._write(content)
@@ -75,7 +89,7 @@ def read_index(fd):
     if int.from_bytes(tail[8:16], "little") != end or length > end:
         raise Malformed("its end does not fit its length")
     text = _read_at(fd, length, end - length)
-    if hashlib.sha256(text).digest() != tail[16:48]:
+    if digest_of(text) != tail[16:48]:
         raise Malformed("its index is damaged")
     try:
         return _decode(str(text, "ascii"))

@@ -4,40 +4,15 @@ The file of the snapshot itself is written anew each time. It names a group of t
 group has, and the whole file by a number; hutch-box says which number's it keeps.
 """
 
-import hashlib
 import os
 
 from hutch_runner import snapshot_file
+from hutch_runner.snapshot_large_file import LargeFile
 
 LARGE_BYTES = 1 << 20  # of a group, from which on it is large
 GROUPS_MAX = 100  # so that who writes can say all of them in one packet (PIPE_BUF); others are as small ones
 OF_THE_INDEX_BYTES = 2 << 20  # and of sources
 _DIGEST_CHARACTERS = 24
-
-
-class LargeFile:
-    """`sizes`: the bytes of each group by its digest; `beside`: of large values that were written elsewhere since the file is there.
-    Number 0: there is none."""
-
-    def __init__(self, number=0, sizes=None, file_bytes=0, beside=0):
-        self.number = number
-        self.sizes = sizes or {}
-        self.bytes = file_bytes
-        self.beside = beside
-
-    def in_words(self):
-        """For the process that has not written it."""
-        groups = [b"%s:%d" % (digest.encode(), size) for digest, size in self.sizes.items()]
-        return b" ".join([b"%d %d %d" % (self.number, self.bytes, self.beside), *groups])
-
-
-def from_words(words):
-    """What LargeFile.in_words() says; one of number 0 where it says nothing."""
-    if not words:
-        return LargeFile()
-    number, file_bytes, beside, *groups = words.split()
-    parts = [group.decode().partition(":") for group in groups]
-    return LargeFile(int(number), {digest: int(size) for digest, _, size in parts}, int(file_bytes), int(beside))
 
 
 class KeptGroups:
@@ -134,6 +109,8 @@ def _bytes_of(entry):
 
 
 def _digest(group):
+    import hashlib  # whose SHA-256 is the fastest
+
     digest = hashlib.sha256()
     for piece in (group.pickled, *(buffer.raw() for buffer in group.buffers)):
         digest.update(len(piece).to_bytes(8, "little"))

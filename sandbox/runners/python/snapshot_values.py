@@ -6,7 +6,6 @@ any time and do anything, so it is done in a child of the interpreter (snapshots
 
 import enum
 import functools
-import hashlib
 import importlib
 import io
 import os
@@ -16,7 +15,7 @@ import sys
 import types
 import typing
 
-from hutch_runner.snapshot_file import PAGE
+from hutch_runner.snapshot_file import PAGE, digest_of
 
 REASON_CHARACTERS_MAX = 120
 THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -100,7 +99,7 @@ def read_back(group, namespace):
 
 
 def _digest(content):
-    return hashlib.sha256(content).hexdigest()[:32]
+    return digest_of(content).hex()[:32]
 
 
 class Values:

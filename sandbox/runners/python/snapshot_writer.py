@@ -7,8 +7,8 @@ import select
 import sys
 import warnings
 
-from hutch_runner import snapshot_large
 from hutch_runner.descriptors import out_of_the_way
+from hutch_runner.snapshot_large_file import from_words
 from hutch_runner.snapshot_pipes import number_of
 
 # User code may put something else in their place.
@@ -79,7 +79,7 @@ class SnapshotWriter:
         """The file of large values that it has written, if any."""
         while self._hears >= 0 and self._hear(0):
             pass
-        return snapshot_large.from_words(self._line(b"large ") or b"")
+        return from_words(self._line(b"large ") or b"")
 
     def end(self):
         """One that has never come to its end, as it waits for a lock of a thread that it does not have."""
@@ -149,7 +149,7 @@ class SnapshotWriter:
         _tell_parent(tells, b"end " + reason.encode("utf-8", "replace"))
 
     def _write_all(self, wish, lost, files, tells):
-        from hutch_runner import snapshot_file, snapshot_values
+        from hutch_runner import snapshot_file, snapshot_large, snapshot_values
 
         of = self._snapshots
         pipes, surroundings = of.pipes, of.surroundings
@@ -190,11 +190,12 @@ class SnapshotWriter:
 
     def _fitting(self, groups, not_kept, wish, kept):
         """Those that lie there already, and of the others the small ones first, as many as there is room for. The rest is named."""
+        from hutch_runner.snapshot_large import OF_THE_INDEX_BYTES
         from hutch_runner.snapshot_values import type_name
 
         fitting = [group for group in groups if kept.has(group)]
         bytes_kept, bytes_max = sum(group.room() for group in fitting), wish.bytes_max
-        room = bytes_max - snapshot_large.OF_THE_INDEX_BYTES - (bytes_kept if wish.number and bytes_kept < bytes_max else 0)
+        room = bytes_max - OF_THE_INDEX_BYTES - (bytes_kept if wish.number and bytes_kept < bytes_max else 0)
         for group in sorted((group for group in groups if not kept.has(group)), key=lambda group: group.size()):
             room -= group.room()
             if room >= 0:

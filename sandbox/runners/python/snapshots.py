@@ -9,7 +9,8 @@ import os
 import stat
 import time
 
-from hutch_runner import snapshot_large, snapshot_pipes, snapshot_writer, surroundings, unstorable
+from hutch_runner import snapshot_pipes, snapshot_writer, surroundings, unstorable
+from hutch_runner.snapshot_large_file import LargeFile
 from hutch_runner.snapshot_pipes import FILE_FD
 
 _close, _now = os.close, time.monotonic  # user code may put something else in their place
@@ -48,7 +49,7 @@ class Snapshots:
         has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
         self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
         self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
-        self._large = snapshot_large.LargeFile()  # that hutch-box keeps
+        self._large = LargeFile()  # that hutch-box keeps
         self._writes = self.pipes is not None
         self._writer = snapshot_writer.SnapshotWriter(self)
         self._written = None  # the Wish that the writer has, and of whose end nothing is known yet
@@ -64,7 +65,7 @@ class Snapshots:
         """Puts back what the last snapshot has. What fails of it costs the rest nothing, and stays stored."""
         if not self._files:
             return
-        from hutch_runner import snapshot_file, snapshot_values
+        from hutch_runner import snapshot_file, snapshot_large, snapshot_values
 
         try:
             try:
@@ -192,14 +193,14 @@ class Snapshots:
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
             known = (self._writer.large(), self._large)  # the second, where the writer has not come so far
-            before, self._large = self._large, next((one for one in known if one.number == number), snapshot_large.LargeFile())
+            before, self._large = self._large, next((one for one in known if one.number == number), LargeFile())
             if number == 0 and before.number and known[0].number:
                 self._changed = True  # somebody has removed what the last snapshot needs: it is no good
         return True
 
     def large(self):
         """That hutch-box keeps, where it is known which one that is."""
-        return self._large if self._answer_until == 0.0 else snapshot_large.LargeFile()
+        return self._large if self._answer_until == 0.0 else LargeFile()
 
     def _leave_to_writer(self, wish):
         """Whether it has begun."""

@@ -4,14 +4,12 @@ Threads and descriptors are looked for before the fork, since a child has other 
 """
 
 import io
-import opcode
 import os
 import stat
 import sys
 import types
 
 
-_STORE_GLOBAL = opcode.opmap["STORE_GLOBAL"]
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
@@ -177,8 +175,10 @@ def _holds_something(module, is_library):
 
 def _sets_globals(value, module):
     """Whether a function, or a method of a class, of the module has a `global` statement."""
+    import opcode  # in the child that has found a module of the user's
+
     functions = [value] if isinstance(value, types.FunctionType) else [one for one in vars(value).values() if isinstance(one, types.FunctionType)]
-    return any(_STORE_GLOBAL in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
+    return any(opcode.opmap["STORE_GLOBAL"] in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
 
 
 def _is_constant(value):

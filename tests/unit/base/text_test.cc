@@ -66,4 +66,10 @@ TEST(Text, ANumberIsTheWholeText) {
   EXPECT_EQ(number_of<unsigned>("-1"), std::nullopt);
 }
 
+TEST(Text, AQuotedWordIsOneToAShell) {
+  EXPECT_EQ(quoted_for_shell(""), "''");
+  EXPECT_EQ(quoted_for_shell("a b$c"), "'a b$c'");
+  EXPECT_EQ(quoted_for_shell("it's"), "'it'\\''s'");
+}
+
 }  // namespace

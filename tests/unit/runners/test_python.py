@@ -34,6 +34,12 @@ def test_last_value(python, code, text):
     assert ending.text == text
 
 
+def test_a_session_starts_without_what_few_need(python):
+    """OpenSSL alone is 3 MB of each idle session."""
+    code = "import sys\nsorted({'_hashlib', 'bz2', 'lzma', 'mmap', 'opcode', 'pickle', 'shutil', 'subprocess', 'typing'} & set(sys.modules))"
+    assert python.run(code).text == "[]"
+
+
 def test_ready(python):
     assert python.ready["language"] == "python"
     assert python.ready["interrupt"] == "signal"
