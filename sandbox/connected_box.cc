@@ -263,7 +263,9 @@ void ConnectedBox::disk_written(std::int64_t bytes) {
   if (!connection.ok()) return;
   const bool is_told =
       !connection.value().of_this_build() ||
-      connection.value().tell({{"op", "disk_written"}, {"bytes", bytes}}, kPatience).ok();
+      connection.value()
+          .tell({{"op", "disk_written"}, {"bytes", bytes}, {"answer", false}}, kPatience)
+          .ok();
   if (is_told) give_back(std::move(connection).value());
 }
 

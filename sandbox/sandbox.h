@@ -99,8 +99,8 @@ class Box {
   // counted it. kLimit when the session's disk_mb do not leave so much. Where a quota holds the
   // disk, it answers for itself.
   virtual base::Status take_disk_room(std::int64_t bytes, RoomFor what) = 0;
-  // Tells the box that a file that took so much room is written, or will not be. Waits for nothing:
-  // a box that has ended needs not know it.
+  // Tells the box that a file that took so much room is written, or will not be, and waits for no
+  // answer: a box that has ended needs not know it.
   virtual void disk_written(std::int64_t bytes) = 0;
 
   // Returns an O_PATH descriptor of the directory that the code in the box sees as "/".

@@ -1,10 +1,11 @@
 // How long a thread may run before another takes its turn: Linux 6.12 and later, sched_setattr(2).
 // It changes when it runs, not how much. An earlier kernel takes the wish and does nothing with it.
 //
-// Since 6.6 whoever runs keeps its processor until the end of its slice (2.8 ms on few processors),
-// and until the next tick, also when somebody wakes up who has run less, unless that one asks for a
-// shorter slice. hutch-box does, since each of its turns is begun by a message for which somebody
-// waits; hutch-init takes it back, so code in boxes has the kernel's.
+// Since 6.6 whoever runs keeps its processor until the end of its slice (0.7 to 2.8 ms, by the
+// number of processors), and until the next tick, also when somebody wakes up who has run less,
+// unless that one asks for a shorter slice. hutch-box does, since each of its turns is begun by a
+// message for which somebody waits; hutch-init and hutch-egress take it back: code in boxes, and
+// what passes through the door, have the kernel's.
 #pragma once
 
 #include <linux/types.h>

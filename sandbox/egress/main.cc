@@ -30,6 +30,7 @@
 #include "sandbox/egress/door.h"
 #include "sandbox/egress/downloads.h"
 #include "sandbox/egress/posture.h"
+#include "sandbox/time_slice.h"
 #include "sandbox/wire/egress_protocol.h"
 
 namespace {
@@ -64,6 +65,7 @@ std::int64_t downloads_mb(int argc, char** argv) {
 
 base::Status give_up_rights(int argc, char** argv) {
   base::raise_descriptor_limit();
+  (void)set_time_slice(kKernelsSlice);  // hutch-box, which starts it, has short ones
   // Read by getaddrinfo(3): nobody waits for half a minute for a name server that is not there.
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");

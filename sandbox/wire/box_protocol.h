@@ -3,7 +3,8 @@
 // than an address can be (unix(7)).
 //
 // Every message is one 'J' frame. The client sends a request and waits for its reply before it
-// sends the next; who wants two things at once opens two connections. The first request is hello.
+// sends the next, except where it asks for none; who wants two things at once opens two
+// connections. The first request is hello.
 //
 //   {"op":"hello","protocol":1,"detach_seconds":60,       {"ok":true,"protocol":1,"build":".."}
 //      "attach":b}                                           build_id.h
@@ -39,7 +40,8 @@
 //   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
 //   {"op":"lifetime","ends_in_ms":n,"pauses":b}           {"ok":true}
 //   {"op":"disk_room","bytes":n,"for_upload":b}           {"ok":true}, or a limit
-//   {"op":"disk_written","bytes":n}                       no reply: what had so much room
+//   {"op":"disk_written","bytes":n,"answer":b}            {"ok":true}, or without "answer" nothing:
+//                                                            what had so much room
 //   {"op":"shutdown","if_idle":b,"why":"..",              {"ok":true}, and the connection is closed
 //      "for_good":b,"revoked":b}                             once all has ended; a conflict where
 //                                                            it is to be idle and is not

@@ -176,9 +176,13 @@ def halves_of_init(trial):
 TRIED_AGAIN = {"EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOBUFS"}
 
 
+# They set time slices, which are no wall.
+TOLERATED_IN_INIT = {"sched_getattr", "sched_setattr"}
+
+
 def judge_init(name, text, said):
     if said is None:
-        return "the session started all the same"
+        return None if name in TOLERATED_IN_INIT else "the session started all the same"
     named = re.search(r"start the box: (\S.*): " + re.escape(words_of(name)), said)
     return None if named and "init has ended" not in said else said
 
@@ -253,6 +257,7 @@ def test_each_call_that_both_halves_of_hutch_init_make(trial):
 TOLERATED_IN_BOX = [
     (r".*", r'.*(/sys/fs/cgroup/|/proc/self/mountinfo|/proc/self/cgroup|/proc/\d+/mountinfo|/proc/\d+/cgroup)',
      "without a cgroup the limits fall back to rlimits and the watch, and the session's record says so"),
+    (r"sched_[gs]etattr", r".*", "hutch-box then has the kernel's time slices, and answers later beside programs that never rest"),
     (r"sysinfo|sched_getaffinity", r".*", "code is then shown the session's limits, also where the machine has less"),
     (r"openat|read", r".*/proc/cpuinfo", "code is then shown all of the machine's processors"),
     (r"quotactl_fd", r".*", "without a quota the disk is watched, and the session's record says so"),

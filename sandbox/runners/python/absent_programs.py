@@ -62,10 +62,8 @@ class AbsentPrograms:
     def take_note(self, told):
         """What is to be said of this run beyond what `told` has already."""
         called, self.called = self.called, {}
-        from shutil import which  # whose import takes as long as that of all others here
-
         names = [name for call, is_script in called.items() for name in (programs_of(call) if is_script else [call])]
-        said = [explanation_of(os.path.basename(name)) for name in dict.fromkeys(names) if which(name) is None]
+        said = [explanation_of(os.path.basename(name)) for name in dict.fromkeys(names) if not _is_there(name)]
         return "; ".join(one for one in dict.fromkeys(said) if one and one not in told)
 
     def _watch_processes(self, subprocess):
@@ -91,3 +89,9 @@ class AbsentPrograms:
     def _note(self, call, is_script):
         if len(self.called) < _CALLS_MAX:
             self.called[os.fsdecode(call)[:_CHARACTERS_MAX]] = is_script
+
+
+def _is_there(name):
+    """What shutil.which() says, without a module whose import takes as long as that of all others here, and whose name a file of the user's may have."""
+    folders = [""] if os.path.dirname(name) else os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.path.isfile(path) and os.access(path, os.X_OK) for path in (os.path.join(folder, name) for folder in folders))

@@ -21,10 +21,10 @@ def _as_wide_as_values(module):
     if not hasattr(module, "get_terminal_size"):
         return  # of another version
 
-    def get_terminal_size(fallback=(COLUMNS, 24)):
-        import shutil  # which pandas has, and a session without it does not need
+    usual = module.get_terminal_size
 
-        return shutil.get_terminal_size(fallback) if "COLUMNS" in os.environ else os.terminal_size(fallback)
+    def get_terminal_size(fallback=(COLUMNS, 24)):
+        return usual(fallback) if "COLUMNS" in os.environ else os.terminal_size(fallback)
 
     module.get_terminal_size = get_terminal_size
 

@@ -72,7 +72,7 @@ class Notes:
     def _of_programs(self, done):
         try:
             return self._programs.take_note(done["error"]["traceback"] if "error" in done else "")
-        except OSError:  # nothing can be opened any more, which the run's own failure tells
+        except Exception:  # nothing can be opened any more, which the run's own failure tells; or user code has put something into the place of a library
             return ""
 
     def _of_fonts(self):

@@ -7,6 +7,8 @@ is shown and is the value of the last line, too, unless it looks different then.
 
 import re
 
+from hutch_runner.digests import digest_of
+
 HELD_MAX = 100  # more the host does not take
 # What changes outputs; a function of an earlier run may do it too, hence _has_changed_some.
 _CHANGES = re.compile(r"\b(?:clear_output|display_id|update_display|DisplayHandle)\b")
@@ -55,9 +57,7 @@ class Shown:
             self.end()
 
     def _has_shown(self, figure, picture):
-        import hashlib  # which takes OpenSSL along, and whoever draws has it
-
-        digest = hashlib.sha256(picture).digest()
+        digest = digest_of(picture)
         if any(one is figure and digest == earlier for one, earlier in self._figures):
             return True
         self._figures.append((figure, digest))

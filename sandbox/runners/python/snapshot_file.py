@@ -8,30 +8,16 @@
 A snapshot that was not written to its end has no end. It is code: whoever reads the pickles runs it.
 """
 
-import mmap
 import os
 import sys
 from json import JSONDecoder, JSONEncoder
 
-try:
-    from _sha2 import sha256
-except ImportError:  # before Python 3.12
-    from _sha256 import sha256
+from hutch_runner.digests import digest_of
 
 _encode, _decode = JSONEncoder().encode, JSONDecoder().decode  # user code may put something else in their place
-PAGE = mmap.PAGESIZE
+PAGE = os.sysconf("SC_PAGE_SIZE")
 MAGIC = b"hutchst1"
 END_BYTES = 16 + 32 + len(MAGIC)
-_SMALL_BYTES = 256 << 10
-
-
-def digest_of(content):
-    """SHA-256. hashlib's is faster, and takes OpenSSL along, which costs a process more time and memory than a small content does."""
-    if len(content) <= _SMALL_BYTES:
-        return sha256(content).digest()
-    import hashlib
-
-    return hashlib.sha256(content).digest()
 
 
 class Malformed(Exception):
@@ -67,6 +53,8 @@ class Writer:
 
 def _mapped(fd):
     """The file, mapped without a descriptor of it: one that stays open would count as space of the session's."""
+    import mmap  # which few sessions need; code of the user's has not run yet
+
     if sys.version_info >= (3, 13):
         return mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE, trackfd=False)
     own = os.dup(fd)  # the lowest number that is free: the map's own copy gets it next

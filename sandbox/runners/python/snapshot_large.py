@@ -7,6 +7,7 @@ group has, and the whole file by a number; hutch-box says which number's it keep
 import os
 
 from hutch_runner import snapshot_file
+from hutch_runner.digests import fast_sha256
 from hutch_runner.snapshot_large_file import LargeFile
 
 LARGE_BYTES = 1 << 20  # of a group, from which on it is large
@@ -109,9 +110,7 @@ def _bytes_of(entry):
 
 
 def _digest(group):
-    import hashlib  # whose SHA-256 is the fastest
-
-    digest = hashlib.sha256()
+    digest = fast_sha256()
     for piece in (group.pickled, *(buffer.raw() for buffer in group.buffers)):
         digest.update(len(piece).to_bytes(8, "little"))
         digest.update(piece)

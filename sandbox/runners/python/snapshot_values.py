@@ -15,7 +15,8 @@ import sys
 import types
 import typing
 
-from hutch_runner.snapshot_file import PAGE, digest_of
+from hutch_runner.digests import digest_of
+from hutch_runner.snapshot_file import PAGE
 
 REASON_CHARACTERS_MAX = 120
 THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"

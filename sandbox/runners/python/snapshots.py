@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from hutch_runner import snapshot_pipes, snapshot_writer, surroundings, unstorable
+from hutch_runner import snapshot_file, snapshot_pipes, snapshot_writer, surroundings, unstorable
 from hutch_runner.snapshot_large_file import LargeFile
 from hutch_runner.snapshot_pipes import FILE_FD
 
@@ -65,7 +65,7 @@ class Snapshots:
         """Puts back what the last snapshot has. What fails of it costs the rest nothing, and stays stored."""
         if not self._files:
             return
-        from hutch_runner import snapshot_file, snapshot_large, snapshot_values
+        from hutch_runner import snapshot_large, snapshot_values
 
         try:
             try:

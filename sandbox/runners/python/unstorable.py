@@ -10,6 +10,17 @@ import sys
 import types
 
 
+def _sets_a_global():
+    global _nothing
+    _nothing = None
+
+
+def _sets_a_local():
+    _nothing = None
+
+
+# What `opcode` says, which is a module of its own that few sessions need.
+(_STORE_GLOBAL,) = set(_sets_a_global.__code__.co_code[::2]) - set(_sets_a_local.__code__.co_code[::2])
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
@@ -175,10 +186,8 @@ def _holds_something(module, is_library):
 
 def _sets_globals(value, module):
     """Whether a function, or a method of a class, of the module has a `global` statement."""
-    import opcode  # in the child that has found a module of the user's
-
     functions = [value] if isinstance(value, types.FunctionType) else [one for one in vars(value).values() if isinstance(one, types.FunctionType)]
-    return any(opcode.opmap["STORE_GLOBAL"] in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
+    return any(_STORE_GLOBAL in function.__code__.co_code[::2] for function in functions if function.__module__ == module.__name__)
 
 
 def _is_constant(value):

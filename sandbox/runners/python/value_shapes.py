@@ -121,8 +121,8 @@ def _as_main(module):
 
 def _digest_of(value, left):
     """Equal for equal data; None where there is more, or anything else in it. Sets have an order of their own in each process, and none here."""
-    import hashlib
     import pickle
+    from _blake2 import blake2b  # hashlib may be a file of the user's
 
     class Pickler(pickle.Pickler):
         def reducer_override(self, _part):
@@ -135,7 +135,7 @@ def _digest_of(value, left):
             left["bytes"] -= size
             digest.update(part)
 
-    room, digest = {"bytes": min(left["bytes"], DIGESTED_BYTES_MAX)}, hashlib.blake2b(digest_size=16)
+    room, digest = {"bytes": min(left["bytes"], DIGESTED_BYTES_MAX)}, blake2b(digest_size=16)
     if type(value) in (set, frozenset):
         return None
     pickler = Pickler(Digest(), 4)

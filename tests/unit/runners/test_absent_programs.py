@@ -55,6 +55,12 @@ def test_a_program_of_the_users_own_needs_no_explanation(python):
     assert "note" not in python.run("os.system('unoconv a.docx')").done
 
 
+def test_a_module_of_the_users_own_may_have_the_name_of_a_library(python):
+    (python.cwd / "shutil.py").write_text("own = 1\n")
+    ending = python.run("import shutil, os; os.system('unoconv a.docx'); shutil.own")
+    assert ending.text == "1" and OFFICE in told(ending)
+
+
 @pytest.mark.parametrize("code, sentence", [
     ("execSync('brew install jq')", BREW),
     ("exec('brew install jq', () => {}); 0", BREW),

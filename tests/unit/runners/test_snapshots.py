@@ -1,8 +1,8 @@
 """When a Python's snapshots are written and read, and what disturbs them."""
 
-import importlib.util
 import os
 import pathlib
+import subprocess
 import time
 
 import pytest
@@ -70,6 +70,22 @@ def test_what_cannot_be_read_back_is_not_everything(start, tmp_path):
     python.send({"type": "store", "bytes_max": 64 << 20, "wish": 2})
     keeper.take()
     assert keeper.last_begin == b"2" and keeper.last_end.split()[1] == b"1", keeper.last_end
+
+
+@pytest.mark.parametrize("code", [
+    "import json\nclass Own(json.JSONEncoder):\n    def __init__(self, **options): super().__init__(**{**options, 'ensure_ascii': False})\njson.JSONEncoder = Own",
+    "import json\njson.JSONEncoder = json.JSONDecoder = None",
+    "import hashlib, mmap, opcode\nassert hashlib.own and mmap.own and opcode.own",
+])
+def test_what_stands_in_place_of_a_library_costs_no_snapshot(start, tmp_path, code):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    for name in ("hashlib", "mmap", "opcode"):
+        (first.cwd / f"{name}.py").write_text("own = [1]\n")
+    assert first.run(code + "\nkept = 'ü'; large = bytes(2 << 20)").ok and keeper.take()
+    first.close_channel()
+    ending = start("python", keeper=keeper).run("kept, len(large)")
+    assert ending.text == "('ü', 2097152)" and "could not" not in ending.done.get("note", ""), ending
 
 
 def test_a_directory_that_is_gone_is_told(start, tmp_path):
@@ -228,11 +244,9 @@ def test_a_wish_is_answered_at_once_where_the_writer_dies_and_the_user_hears_of_
 
 def written_by_another_version(path):
     """A snapshot whose index has nothing that a runner looks for."""
-    spec = importlib.util.spec_from_file_location("snapshot_file", RUNNERS / "python/snapshot_file.py")
-    snapshot_file = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(snapshot_file)
-    with open(path, "wb") as file:
-        snapshot_file.Writer(file.write).end({})
+    code = "import sys; sys.modules['hutch_runner'] = runner = type(sys)('hutch_runner'); runner.__path__ = [sys.argv[1]]\n" \
+           "from hutch_runner.snapshot_file import Writer\nwith open(sys.argv[2], 'wb') as file: Writer(file.write).end({})"
+    subprocess.run(["/usr/bin/python3", "-c", code, RUNNERS / "python", path], check=True)
 
 
 def test_a_wish_is_answered_at_once_where_the_last_snapshot_cannot_be_read(start, tmp_path):
