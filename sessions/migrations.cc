@@ -308,14 +308,57 @@ constexpr std::string_view kRunTimes = "CREATE INDEX runs_by_time ON runs(queued
 constexpr std::string_view kReadLater =
     "CREATE INDEX runs_read_later ON runs(session_id, was_read) WHERE was_read > 1";
 
+// Version 24: a run that begins and ends writes fewer pages. Only runs that have ended are counted
+// as they change (the others are few), or are in the index of those that nobody has read, and when
+// a language was last used is known to within a minute, without an index of all runs by time.
+constexpr std::string_view kFewerPages = R"sql(
+DROP INDEX IF EXISTS runs_by_time;
+DROP INDEX IF EXISTS runs_unread;
+CREATE INDEX runs_unread ON runs(session_id) WHERE was_read = 0 AND finished_at IS NOT NULL;
+CREATE TABLE language_uses (
+  language TEXT PRIMARY KEY,
+  used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO language_uses SELECT language, max(queued_at) FROM runs GROUP BY language;
+
+DROP TRIGGER IF EXISTS runs_come;
+DROP TRIGGER IF EXISTS runs_go;
+DROP TRIGGER IF EXISTS runs_change;
+DELETE FROM run_counts WHERE status IN ('queued', 'running');
+CREATE TRIGGER runs_come AFTER INSERT ON runs WHEN NEW.finished_at IS NOT NULL BEGIN
+  INSERT INTO run_counts VALUES (NEW.status, 1, NEW.finished_at - NEW.queued_at,
+    coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER runs_go AFTER DELETE ON runs WHEN OLD.finished_at IS NOT NULL BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - (OLD.finished_at - OLD.queued_at),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0) WHERE status = OLD.status;
+END;
+CREATE TRIGGER runs_leave AFTER UPDATE OF status, finished_at, record ON runs
+  WHEN OLD.finished_at IS NOT NULL BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - (OLD.finished_at - OLD.queued_at),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0) WHERE status = OLD.status;
+END;
+CREATE TRIGGER runs_change AFTER UPDATE OF status, finished_at, record ON runs
+  WHEN NEW.finished_at IS NOT NULL BEGIN
+  INSERT INTO run_counts VALUES (NEW.status, 1, NEW.finished_at - NEW.queued_at,
+    coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 23> kScripts{
+  static constexpr std::array<std::string_view, 24> kScripts{
       kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
       kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
       kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
-      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater};
+      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater,   kFewerPages};
   return kScripts;
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 // Runs whose records are made short in one transaction: a record has up to 2 MB, and others wait.
 constexpr std::int64_t kErasedAtOnce = 8;
+// A language's last use is written anew once it is so much later: most runs write nothing for it.
+constexpr std::int64_t kLanguageUseStepMs = 60'000;
 
 // A record may be large: where it is not needed, it is not read.
 #define HEAD_COLUMNS                                                                          \
@@ -87,6 +89,12 @@ base::Status RunTable::insert(const Run& run) {
     Statement touch = TRY(file_.database->prepare(
         "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1"));
     TRY(touch.bind(run.session_id).bind(run.queued_at).run());
+  }
+  {
+    Statement use = TRY(file_.database->prepare(
+        "INSERT INTO language_uses VALUES (?1, ?2) ON CONFLICT (language) DO UPDATE "
+        "SET used_at = excluded.used_at WHERE excluded.used_at >= used_at + ?3"));
+    TRY(use.bind(run.language).bind(run.queued_at).bind(kLanguageUseStepMs).run());
   }
   return transaction.commit();
 }
@@ -246,10 +254,9 @@ base::Result<std::set<std::string>> RunTable::busy_sessions() {
 
 base::Result<std::set<std::string>> RunTable::recent_languages(std::int64_t since_ms) {
   const std::lock_guard lock(file_.mutex);
-  Statement rows = TRY(file_.database->prepare(
-      "SELECT DISTINCT language FROM (SELECT language FROM runs WHERE queued_at >= ? "
-      "ORDER BY queued_at DESC LIMIT 2000)"));
-  rows.bind(since_ms);
+  Statement rows =
+      TRY(file_.database->prepare("SELECT language FROM language_uses WHERE used_at > ? - ?"));
+  rows.bind(since_ms).bind(kLanguageUseStepMs);
   std::set<std::string> languages;
   while (TRY(rows.step())) languages.insert(rows.text());
   return languages;
@@ -258,8 +265,11 @@ base::Result<std::set<std::string>> RunTable::recent_languages(std::int64_t sinc
 base::Result<Counts> RunTable::counts() {
   const std::lock_guard lock(file_.mutex);
   Counts counts;
-  Statement runs = TRY(
-      file_.database->prepare("SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0"));
+  // Unfinished ones are walked over: they are no more than the queues of all boxes hold.
+  Statement runs = TRY(file_.database->prepare(
+      "SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0 UNION ALL "
+      "SELECT status, count(*), 0 FROM runs INDEXED BY runs_unfinished "
+      "WHERE status IN ('queued', 'running') GROUP BY status"));
   while (TRY(runs.step())) {
     const std::string status = runs.text();
     const std::int64_t number = runs.integer();

@@ -83,10 +83,10 @@ class RunTable {
   // Returns the sessions of all principals that have a run which is not over, but for paused
   // ones.
   base::Result<std::set<std::string>> busy_sessions();
-  // Returns the languages of the newest runs of all principals, those since then.
+  // Returns the languages in which anybody has run something since then, to within a minute.
   base::Result<std::set<std::string>> recent_languages(std::int64_t since_ms);
-  // Returns the counts of all principals by status, which were kept as things happened, without
-  // a look at all rows.
+  // Returns the counts of all principals by status. Those of ended runs and of sessions were kept
+  // as things happened: there is no look at all rows.
   base::Result<Counts> counts();
 
  private:

@@ -134,7 +134,9 @@ base::Result<bool> SessionTable::is_on_record(const std::string& id) {
 base::Result<bool> SessionTable::has_traces(const std::string& id, std::int64_t now) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare(
-      "SELECT EXISTS (SELECT 1 FROM runs WHERE session_id = ?1 AND was_read = 0) OR "
+      "SELECT EXISTS (SELECT 1 FROM runs INDEXED BY runs_unfinished WHERE session_id = ?1 AND "
+      "status IN ('queued', 'running')) OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_unread "
+      "WHERE session_id = ?1 AND was_read = 0 AND finished_at IS NOT NULL) OR "
       "EXISTS (SELECT 1 FROM runs WHERE session_id = ?1 AND was_read > 1 AND was_read > ?2) OR "
       "EXISTS (SELECT 1 FROM shares WHERE session_id = ?1) OR "
       "EXISTS (SELECT 1 FROM network_grants WHERE session_id = ?1)"));

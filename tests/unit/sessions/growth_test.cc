@@ -191,7 +191,6 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   expect_same_cost("a principal's runs",
                    [&] { EXPECT_TRUE(store.runs.newest(principal_, {}, 20).ok()); });
   expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
-  expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.runs.counts().ok()); });
   expect_same_cost("how files have changed", [&] {
     EXPECT_EQ(store.files.changes(one.id, 0, {"a1", "a2"}).value().size(), 1U);
   });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/random_id.h"
 #include "sessions/file_table.h"
 #include "sessions/past_table.h"
@@ -24,6 +26,7 @@
 namespace sessions {
 namespace {
 
+namespace fs = std::filesystem;
 using Kind = base::Error::Kind;
 
 class RunTableTest : public testing::StoreFixture {
@@ -40,15 +43,6 @@ class RunTableTest : public testing::StoreFixture {
     run.queued_at = queued_at;
     EXPECT_TRUE(store_->runs.insert(run).ok());
     return run;
-  }
-  // They are as many as recent_languages() looks at.
-  void insert_many_ended(const Session& owner) {
-    execute(
-        "WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < 2000) "
-        "INSERT INTO runs (id, session_id, principal_id, language, status, background, "
-        "code_sha256, server_id, queued_at, finished_at, record) SELECT 'old_' || v, '" +
-        owner.id + "', '" + principal_ +
-        "', 'bash', 'completed', 0, '', 'server', v, v, '{}' FROM n");
   }
   bool finish(const Row& run, const std::string& record = "{}") {
     return store_->runs.finish(run.id, "completed", run.queued_at + 1, record, {}).value();
@@ -353,32 +347,50 @@ TEST_F(RunTableTest, ASessionIsBusyWhileARunOfItIsNotOver) {
   EXPECT_EQ(store_->runs.busy_sessions().value(), Names{foreign.id});
 }
 
-TEST_F(RunTableTest, RecentLanguagesAreThoseSinceThen) {
+TEST_F(RunTableTest, RecentLanguagesAreThoseSinceThenToWithinAMinute) {
+  constexpr std::int64_t kMinute = 60'000;
   EXPECT_TRUE(store_->runs.recent_languages(0).value().empty());
   const Session owner = created();
-  queued(owner, "a", 10, "python");
-  queued(owner, "b", 20, "node");
-  queued(created_by("other"), "c", 30, "bash");
-  ASSERT_TRUE(finish(queued(owner, "d", 30, "bash")));
-  EXPECT_EQ(store_->runs.recent_languages(10).value(), (Names{"bash", "node", "python"}));
-  EXPECT_EQ(store_->runs.recent_languages(11).value(), (Names{"bash", "node"}));
-  EXPECT_EQ(store_->runs.recent_languages(30).value(), Names{"bash"});
-  EXPECT_TRUE(store_->runs.recent_languages(31).value().empty());
+  queued(owner, "a", 10 * kMinute, "python");
+  queued(owner, "b", 20 * kMinute, "node");
+  queued(created_by("other"), "c", 30 * kMinute, "bash");
+  ASSERT_TRUE(finish(queued(owner, "d", 30 * kMinute, "bash")));
+  EXPECT_EQ(store_->runs.recent_languages(10 * kMinute).value(), (Names{"bash", "node", "python"}));
+  EXPECT_EQ(store_->runs.recent_languages(11 * kMinute).value(), (Names{"bash", "node"}));
+  EXPECT_EQ(store_->runs.recent_languages(30 * kMinute).value(), Names{"bash"});
+  EXPECT_TRUE(store_->runs.recent_languages(31 * kMinute).value().empty());
+  // A use that is less than a minute later need not be known, and an earlier one takes nothing
+  // back.
+  queued(owner, "e", 31 * kMinute - 1, "bash");
+  queued(owner, "f", 5 * kMinute, "bash");
+  EXPECT_EQ(store_->runs.recent_languages(31 * kMinute - 1).value(), Names{"bash"});
+  queued(owner, "g", 32 * kMinute, "bash");
+  EXPECT_EQ(store_->runs.recent_languages(32 * kMinute).value(), Names{"bash"});
 }
 
-TEST_F(RunTableTest, ManyRunsOfThePastHideNoRecentLanguage) {
-  insert_many_ended(created());
-  queued(created(), "new", 10'000, "node");
-  EXPECT_EQ(store_->runs.recent_languages(10'000).value(), Names{"node"});
-}
-
-TEST_F(RunTableTest, ABurialOfManyRunsHidesNoRecentLanguage) {
+TEST_F(RunTableTest, ABurialAndADeletionHideNoRecentLanguage) {
   const Session old = created();
-  insert_many_ended(old);
-  queued(created(), "new", 10'000, "node");
+  ASSERT_TRUE(finish(queued(old, "new", 600'000, "node")));
   destroy(old);
   ASSERT_TRUE(store_->past.set_buried(old.id).ok());
-  EXPECT_EQ(store_->runs.recent_languages(10'000).value(), Names{"node"});
+  ASSERT_TRUE(store_->past.delete_runs({"new"}).ok());
+  EXPECT_EQ(store_->runs.recent_languages(600'000).value(), Names{"node"});
+}
+
+// Each page that a run writes is a part of what its call takes.
+TEST_F(RunTableTest, ARunThatIsReadAsItEndsWritesFewPages) {
+  const Session owner = created();
+  ASSERT_TRUE(finish(queued(owner, "first", base::now_ms())));
+  execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  const std::string log = path() + "-wal";
+  const auto pages = [&log] { return fs::file_size(log) / (4096 + 24); };
+  const Row run = queued(owner, "second", base::now_ms());
+  EXPECT_LE(pages(), 8U);
+  const auto before = pages();
+  ASSERT_TRUE(
+      store_->runs.finish(run.id, "completed", run.queued_at + 1, "{}", {}, EndRead::kAsItEnds)
+          .value());
+  EXPECT_LE(pages() - before, 4U);
 }
 
 TEST_F(RunTableTest, CountsAreWhatAWalkWouldFind) {
@@ -429,6 +441,7 @@ TEST_F(RunTableTest, CountsAreMadeForADatabaseThatHasNone) {
   expect_right("after the migration");
   EXPECT_EQ(store_->runs.newest(principal_, {}, 5).value().size(), 2U);
   EXPECT_EQ(store_->runs.counts().value().runs.at("completed").milliseconds, 7);
+  EXPECT_EQ(store_->runs.recent_languages(run.queued_at).value(), Names{run.language});
 }
 
 TEST_F(RunTableTest, CountsAreThoseOfTheRows) {

@@ -44,11 +44,12 @@ class StoreFixture : public ::testing::Test {
       "ALTER TABLE sessions DROP COLUMN pauses_at_end; "
       "ALTER TABLE sessions DROP COLUMN port_host; "
       "DROP TRIGGER runs_come; DROP TRIGGER runs_go; DROP TRIGGER runs_change; "
+      "DROP TRIGGER runs_leave; "
       "DROP TRIGGER sessions_come; DROP TRIGGER sessions_go; "
       "DROP TRIGGER sessions_leave; DROP TRIGGER sessions_change; "
       "DROP TABLE run_counts; DROP TABLE session_counts; "
       "DROP INDEX runs_by_principal; DROP INDEX runs_by_end; "
-      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; DROP INDEX runs_by_time; "
+      "DROP INDEX files_by_run; DROP INDEX sessions_by_end; DROP TABLE language_uses; "
       "ALTER TABLE runs DROP COLUMN principal_id; ";
 
   StoreFixture() : directory_(::testing::TempDir() + "hutch_store_XXXXXX") {
