@@ -235,7 +235,11 @@ int LibraryExchange::read_parts(const httplib::ContentReader& reader) {
         return !too_many;
       },
       [&](const char* bytes, std::size_t size) {
-        request_.parts.back().content.append(bytes, size);
+        std::string& content = request_.parts.back().content;
+        // The first is most often the only one: its pages are made once, as its bytes come.
+        const bool is_first = request_.parts.size() == 1 && content.empty();
+        if (is_first && !framing_.chunked) content.reserve(framing_.length - body_read_ + size);
+        content.append(bytes, size);
         return true;
       });
   if (complete) return 0;

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "mcp/http/peer_network.h"
 #include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
 #include "mcp/worker_pool.h"
@@ -41,6 +42,7 @@ Link::Link(LinkHost& host, int fd, std::uint64_t id, std::string peer)
       fd_(fd),
       id_(id),
       peer_(std::move(peer)),
+      asker_of_unknown_(WorkerPool::kUnknown + network_of(peer_)),
       deadline_(Clock::now() + host.bounds().idle_patience) {}
 
 // The host may be gone: by then everything has ended.
@@ -97,7 +99,7 @@ bool Link::is_asked() {
 
 std::string Link::asker() const {
   const bool is_unknown = owner_.empty() || host_.bounds().are_connections_shared;
-  return is_unknown ? WorkerPool::kUnknown + peer_ : owner_;
+  return is_unknown ? asker_of_unknown_ : owner_;
 }
 
 bool Link::has_input() const {

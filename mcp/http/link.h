@@ -60,6 +60,8 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // Returns whom a request counts for whose principal is not known, see network_of().
+  [[nodiscard]] const std::string& asker_of_unknown() const { return asker_of_unknown_; }
 
   // By the thread that polls:
   void on_event(std::uint32_t events);
@@ -128,6 +130,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   const int fd_;
   const std::uint64_t id_;
   const std::string peer_;
+  const std::string asker_of_unknown_;
   mutable std::mutex mutex_;
   std::condition_variable less_waits_;  // or the link has ended
   State state_ = State::kHead;

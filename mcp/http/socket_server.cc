@@ -287,7 +287,7 @@ void SocketServer::refused(const Link& link, int status, const std::string& requ
   request.id = request_id;
   request.begun = Clock::now();
   request.peer = link.peer();
-  run(WorkerPool::kUnknown + link.peer(),
+  run(link.asker_of_unknown(),
       [this, request = std::move(request), status] { handler_.answered(request, status, false); });
 }
 
