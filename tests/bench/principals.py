@@ -3,8 +3,8 @@
     tests/bench/principals.py [--calls N] [--pause-ms N] [--sessions N] [--only KIND]
 
 The calls alone and those beside the flood alternate in blocks, so that whatever else the machine does meets both. The
-flooders (flood.py) run at nice 19 and do not wait for answers; the processor time that they took is told, as it is not
-the server's.
+flooders (flood.py) run at nice 19, as does their autogroup, and do not wait for answers; the processor time that they
+took is told, as it is not the server's.
 
 The aims: each of the measured calls is answered; the flooder is refused what it has no part in, so no more of its requests
 than may be at work or wait are ever unanswered; and beside the flood the median is at most twice and the 99th percentile at
