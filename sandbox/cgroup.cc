@@ -26,7 +26,15 @@ class RealCgroup : public Cgroup {
       : controllers_(std::move(controllers)),
         versions_(std::move(versions)),
         directories_(std::move(directories)),
-        version2_directory_(std::move(version2_directory)) {}
+        version2_directory_(std::move(version2_directory)) {
+    if (const std::string* directory = find("memory")) {
+      const char* file = is_version2("memory") ? "/memory.events" : "/memory.oom_control";
+      oom_kills_ = CgroupCounter(*directory + file, "oom_kill");
+    }
+    if (const std::string* directory = find("pids")) {
+      pids_refused_ = CgroupCounter(*directory + "/pids.events", "max");
+    }
+  }
 
   ~RealCgroup() override {
     for (const std::string& directory : directories_) displace_cgroup(directory);
@@ -59,12 +67,8 @@ class RealCgroup : public Cgroup {
     if (is_version2("cpu")) return number("cpu", "", "/cpu.stat", "usage_usec");
     return number("cpu", "/cpuacct.usage", "", "") / 1000;  // where both are one hierarchy
   }
-  [[nodiscard]] std::int64_t oom_kills() const override {
-    return number("memory", "/memory.oom_control", "/memory.events", "oom_kill");
-  }
-  [[nodiscard]] std::int64_t pids_refused() const override {
-    return number("pids", "/pids.events", "/pids.events", "max");
-  }
+  [[nodiscard]] std::int64_t oom_kills() const override { return oom_kills_.value(); }
+  [[nodiscard]] std::int64_t pids_refused() const override { return pids_refused_.value(); }
 
   bool freeze(bool frozen) override {
     const std::string* directory = find("freezer");
@@ -114,6 +118,8 @@ class RealCgroup : public Cgroup {
   std::map<std::string, int> versions_;
   std::vector<std::string> directories_;
   std::string version2_directory_;  // one of them, or empty
+  CgroupCounter oom_kills_;
+  CgroupCounter pids_refused_;
 };
 
 bool limit_memory(const std::string& directory, int version, const Limits& limits) {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kRemoveAttempts = 100;
 constexpr int kRemovePauseMs = 10;
+constexpr std::size_t kCounterBytesMax = 1024;
 
 struct Mount {
   std::string root;  // which directory of the hierarchy is mounted
@@ -63,6 +64,14 @@ void kill_one_by_one(const std::string& directory) {
   }
 }
 
+std::int64_t number_in(const std::string& content, const std::string& key) {
+  for (const std::string& line : base::words_of(content, '\n')) {
+    if (!key.empty() && !line.starts_with(key + " ")) continue;
+    return base::number_of<std::int64_t>(line.substr(key.empty() ? 0 : key.size() + 1)).value_or(0);
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<CgroupHierarchy> find_cgroup_hierarchies() {
@@ -106,13 +115,19 @@ std::optional<std::string> read_cgroup_file(const std::string& path) {
 }
 
 std::int64_t read_cgroup_number(const std::string& path, const std::string& key) {
-  const auto content = read_cgroup_file(path);
-  if (!content) return 0;
-  for (const std::string& line : base::words_of(*content, '\n')) {
-    if (!key.empty() && !line.starts_with(key + " ")) continue;
-    return base::number_of<std::int64_t>(line.substr(key.empty() ? 0 : key.size() + 1)).value_or(0);
-  }
-  return 0;
+  return number_in(read_cgroup_file(path).value_or(""), key);
+}
+
+CgroupCounter::CgroupCounter(const std::string& path, std::string key)
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), key_(std::move(key)) {}
+
+std::int64_t CgroupCounter::value() const {
+  // The kernel writes the file anew for a reading that begins at its start, and gives all of it at
+  // once.
+  std::string content(kCounterBytesMax, '\0');
+  const ssize_t got = ::pread(file_.get(), content.data(), content.size(), 0);
+  content.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return number_in(content, key_);
 }
 
 std::vector<std::string> read_cgroup_words(const std::string& path) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
+
 namespace sandbox {
 
 // One mounted hierarchy and our own directory in it.
@@ -24,6 +26,20 @@ std::optional<std::string> read_cgroup_file(const std::string& path);
 // Returns the number after `key` in lines of "key number", or at the beginning of the file when
 // `key` is empty; 0 when there is none.
 std::int64_t read_cgroup_number(const std::string& path, const std::string& key);
+
+// Reads such a number from a file that stays open, for what is asked before and after each run. Any
+// thread may ask; once the cgroup is gone the number is 0.
+class CgroupCounter {
+ public:
+  CgroupCounter() = default;
+  CgroupCounter(const std::string& path, std::string key);
+  [[nodiscard]] std::int64_t value() const;
+
+ private:
+  base::UniqueFd file_;
+  std::string key_;
+};
+
 // Returns the words between spaces and ends of lines; none when the file cannot be read.
 std::vector<std::string> read_cgroup_words(const std::string& path);
 
