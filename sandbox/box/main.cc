@@ -85,7 +85,8 @@ int main() {
   (void)::umask(022);
   // A box with more descriptors on their way than we may have open would take away ours (unix(7)).
   base::raise_descriptor_limit();
-  (void)set_time_slice(kShortSliceNs);  // without it, later beside programs that never rest
+  // A kernel that refuses it lets hutch-box answer later beside programs that never rest.
+  (void)set_time_slice(kShortSliceNs);
   for (const int fd : {kReadyFd, kSpecFd, kLockFd}) {
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return refuse_to_start();
   }

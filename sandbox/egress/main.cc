@@ -65,7 +65,8 @@ std::int64_t downloads_mb(int argc, char** argv) {
 
 base::Status give_up_rights(int argc, char** argv) {
   base::raise_descriptor_limit();
-  (void)set_time_slice(kKernelsSlice);  // hutch-box, which starts it, has short ones
+  // It has inherited the short ones of hutch-box, which starts it.
+  (void)set_time_slice(kKernelsSlice);
   // Read by getaddrinfo(3): nobody waits for half a minute for a name server that is not there.
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (::setenv("RES_OPTIONS", "timeout:2 attempts:2", 0) != 0) return Error::from_errno("setenv");

@@ -6,7 +6,8 @@
 namespace sandbox::init {
 
 void have_usual_time_slices() {
-  (void)set_time_slice(kKernelsSlice);  // refused is as before: this is no wall
+  // A refusal leaves the code the short slices of hutch-box, which are no way around any limit.
+  (void)set_time_slice(kKernelsSlice);
 }
 
 }  // namespace sandbox::init
