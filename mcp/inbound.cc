@@ -1,6 +1,7 @@
 #include "mcp/inbound.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -14,24 +15,32 @@ using nlohmann::json;
 
 namespace {
 
-bool only_code_of_a_call_is_replaced(json message) {
+// Whether halves of characters are where a tool decides about them: in the arguments of its call.
+bool has_halves_in_arguments_only(const json& message) {
+  if (!has_half(message)) return true;
   if (!message.is_object() || message.value("method", json()) != "tools/call") return false;
-  const json::json_pointer arguments("/params/arguments");
-  if (!message.contains(arguments) || !message[arguments].is_object()) return false;
-  message[arguments].erase("code");
-  return only_code_is_replaced(std::move(message));
+  json rest = message;
+  const json::json_pointer params("/params");
+  if (!rest.contains(params) || !rest[params].is_object()) return false;
+  rest[params].erase("arguments");
+  return !has_half(rest);
 }
 
 std::variant<json, RpcError> parse(std::string_view text) {
   auto parsed = parse_json(text);
   const auto* error = std::get_if<RpcError>(&parsed);
   if (error == nullptr || error->code != kParseError) return parsed;
-  const auto whole = with_whole_characters(text);
-  if (!whole) return parsed;
-  auto again = parse_json(*whole);
-  const auto* message = std::get_if<json>(&again);
-  return message != nullptr && only_code_of_a_call_is_replaced(*message) ? std::move(again)
-                                                                         : std::move(parsed);
+  auto again = parse_halves(text, [](std::string_view whole) -> std::optional<json> {
+    auto value = parse_json(whole);
+    if (auto* message = std::get_if<json>(&value)) return std::move(*message);
+    return std::nullopt;
+  });
+  if (!again) return parsed;
+  const bool is_taken =
+      again->is_array() ? std::all_of(again->begin(), again->end(), has_halves_in_arguments_only)
+                        : has_halves_in_arguments_only(*again);
+  if (!is_taken) return parsed;
+  return *std::move(again);
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ WorkerPool::Askers::iterator WorkerPool::find_asker(const std::string& who) {
   share = is_unbounded ? Share{share_.threads_max, queue_max_ / 2} : share_;
   if (who.starts_with(kUnknown)) {
     share.at_work_max = std::min(share.at_work_max, share.at_work_beside_others_max);
+    share.queue_max = share.queue_max_of_unknown.value_or(share.queue_max);
   }
   return asker;
 }

@@ -37,11 +37,12 @@ class WorkerPool {
     std::size_t queue_max;
     std::size_t at_work_max = kNoMaximum;
     std::size_t at_work_beside_others_max = kNoMaximum;
+    std::optional<std::size_t> queue_max_of_unknown = {};  // in place of `queue_max`
   };
 
   // Begins the name of those who are not known before their work has begun: pass_to() says who they
   // are. Until then they count as nobody else who asks, have no more at work than is allowed beside
-  // others, and no place beside a full queue.
+  // others, no place beside a full queue, and may have a part of it of their own.
   static constexpr char kUnknown = '?';
 
   // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/shortened_text.h"
 #include "sandbox/service_cgroup.h"
 
 namespace sandbox {
@@ -28,6 +29,7 @@ constexpr milliseconds kWaitSlice{5000};
 // A server that has no room for a connection makes it wait; who wants it waits with it.
 constexpr milliseconds kConnectPatience{100};
 constexpr std::size_t kPooledMax = 16;
+constexpr std::size_t kHeldByCharactersMost = 300;
 
 // Waits a moment for a socket that is about to be connected. Returns 0 when it is or may come to
 // be, else the errno of why it is not.
@@ -74,6 +76,9 @@ base::Result<BoxStatus> ask_status(BoxConnection& connection, milliseconds patie
   BoxStatus status;
   status.paused = base::boolean_or(reply, "paused", false);
   status.paused_on_request = base::boolean_or(reply, "paused_on_request", status.paused);
+  status.is_storing = base::boolean_or(reply, "is_storing", false);
+  status.held_by = base::string_or(reply, "held_by");
+  status.held_by.resize(base::printed_prefix(status.held_by, kHeldByCharactersMost));
   status.attached = base::boolean_or(reply, "attached", true);
   auto isolation = isolation_from_json(reply.value("isolation", json::object()));
   if (!isolation.ok()) return connection.end_box(isolation.error().message);

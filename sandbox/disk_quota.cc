@@ -78,6 +78,12 @@ bool DiskQuota::used_up() const {
          usage.dqb_curspace + kLeftBytesMin > usage.dqb_bhardlimit * QIF_DQBLKSIZE;
 }
 
+std::int64_t DiskQuota::used_bytes() const {
+  if_dqblk usage{};
+  if (!quota_call(file_system_.get(), Q_GETQUOTA, project_, &usage)) return 0;
+  return static_cast<std::int64_t>(usage.dqb_curspace);
+}
+
 void release_disk_quota(const std::string& session_directory) {
   const base::UniqueFd directory(::open((session_directory + "/workspace").c_str(),
                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -26,6 +26,8 @@ class DiskQuota {
 
   // Whether a write would be refused: nothing, or next to nothing, is left.
   [[nodiscard]] bool used_up() const;
+  // Returns what it counts; 0 where it does not say.
+  [[nodiscard]] std::int64_t used_bytes() const;
 
  private:
   DiskQuota(base::UniqueFd file_system, std::uint32_t project)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "base/result.h"
 
@@ -19,6 +20,11 @@ bool is_host_limit(int os_errno);
 // Returns the failure of a start, of kind kCapacity where is_host_limit() says so; any other as it
 // is.
 base::Error as_capacity(base::Error failure);
+
+// Returns whether the child that this pidfd is of was ended by SIGKILL, which is how the kernel
+// makes room in memory; reaps nothing. Nothing: it has not ended, or nobody can know, since SIGCHLD
+// is ignored here and the kernel is older than Linux 6.15.
+std::optional<bool> was_killed(int pidfd);
 
 // Returns an Error that tells the caller what has happened, and when to try again.
 base::Error describe_capacity(const base::Error& failure);

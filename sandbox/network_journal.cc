@@ -145,11 +145,9 @@ void NetworkJournal::begin(const json& event, const std::string& kind) {
     const std::int64_t value = base::integer_or(event, name, 0);
     if (value != 0) line[name] = value;
   }
-  if (!is_refused) {
-    line["open"] = true;
-    open_[base::integer_or(event, "id", 0)] = last_number_;
-  }
-  write(line);
+  if (!is_refused) line["open"] = true;
+  const std::int64_t number = last_number_;
+  if (write(line) && !is_refused) open_[base::integer_or(event, "id", 0)] = number;
 }
 
 void NetworkJournal::go_on(const json& event, const std::string& kind) {
@@ -167,12 +165,12 @@ void NetworkJournal::go_on(const json& event, const std::string& kind) {
     const std::int64_t value = base::integer_or(event, name, 0);
     if (value != 0 && (line.contains("of") || name == std::string_view("used"))) line[name] = value;
   }
-  if (line.size() > 1) write(line);
+  if (line.size() > 1) (void)write(line);
 }
 
 void NetworkJournal::end_all() {
   for (const auto& [id, number] : std::exchange(open_, {})) {
-    write({{"at", next_number()}, {"of", number}});
+    (void)write({{"at", next_number()}, {"of", number}});
   }
 }
 
@@ -181,10 +179,42 @@ std::int64_t NetworkJournal::next_number() {
   return last_number_;
 }
 
-void NetworkJournal::write(const json& line) {
+bool NetworkJournal::write(const json& line) {
   const std::string text = base::print_json(line) + "\n";
-  if (unwritten_.empty() && write_now(text)) return;
-  if (unwritten_.size() + text.size() <= kUnwrittenBytesMax) unwritten_ += text;
+  if (unwritten_.empty() && write_now(text)) return true;
+  if (unwritten_.size() + text.size() <= kUnwrittenBytesMax) {
+    unwritten_ += text;
+    return true;
+  }
+  leave_out(line);
+  return false;
+}
+
+void NetworkJournal::leave_out(const json& line) {
+  const std::string verdict = base::string_or(line, "verdict");
+  const std::int64_t more = std::max<std::int64_t>(base::integer_or(line, "more", 0), 1);
+  if (verdict == "allowed") left_out_.allowed += more;
+  if (verdict == "refused") left_out_.refused += more;
+  left_out_.used_bytes += base::integer_or(line, "used", 0);
+  const auto of = base::find_integer(line, "of");
+  if (of && !base::boolean_or(line, "open", false)) left_out_.ended.push_back(*of);
+}
+
+// Their lines are told in sum, and nothing stays open for ever.
+void NetworkJournal::tell_what_is_left_out() {
+  const LeftOut left_out = std::exchange(left_out_, {});
+  if (left_out.allowed > 0) {
+    (void)write({{"verdict", "allowed"}, {"number", next_number()}, {"more", left_out.allowed}});
+  }
+  if (left_out.refused > 0) {
+    (void)write({{"verdict", "refused"}, {"number", next_number()}, {"more", left_out.refused}});
+  }
+  if (left_out.used_bytes > 0) {
+    (void)write({{"at", next_number()}, {"used", left_out.used_bytes}});
+  }
+  for (const std::int64_t number : left_out.ended) {
+    (void)write({{"at", next_number()}, {"of", number}});
+  }
 }
 
 bool NetworkJournal::write_now(const std::string& text) {
@@ -200,7 +230,10 @@ bool NetworkJournal::write_now(const std::string& text) {
 }
 
 void NetworkJournal::look_again() {
-  if (!unwritten_.empty() && write_now(unwritten_)) unwritten_.clear();
+  if (!unwritten_.empty() && write_now(unwritten_)) {
+    unwritten_.clear();
+    tell_what_is_left_out();
+  }
   bytes_ = 0;
   for (const std::int64_t number : numbers_in(directory_fd_)) {
     bytes_ += size_of(directory_fd_, name_of(number));

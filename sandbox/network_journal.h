@@ -31,7 +31,7 @@ struct NetworkRequest {
   std::int64_t received_bytes = 0;
   std::int64_t ms = 0;
   bool is_open = false;   // it is under way: bytes and time are those of some seconds ago
-  std::int64_t more = 0;  // so many refusals that nobody has told of one by one
+  std::int64_t more = 0;  // so many that nobody has told of one by one
 };
 
 // One line of a journal.
@@ -66,16 +66,28 @@ class NetworkJournal {
   // Returns whether some of it waits in memory, since the disk does not take it.
   [[nodiscard]] bool is_stuck() const { return !unwritten_.empty(); }
   // Tries again to write what could not be written, and counts bytes() anew: servers remove what
-  // they have taken over.
+  // they have taken over. Where the disk takes it again, it is told how much was left out
+  // meanwhile.
   void look_again();
 
  private:
+  // Lines for which unwritten_ had no room.
+  struct LeftOut {
+    std::int64_t allowed = 0;  // requests
+    std::int64_t refused = 0;
+    std::int64_t used_bytes = 0;
+    std::vector<std::int64_t> ended;  // of those whose beginning is told
+  };
+
   base::Status open_next();
   void begin(const nlohmann::json& event, const std::string& kind);
   void go_on(const nlohmann::json& event, const std::string& kind);
   std::int64_t next_number();
-  void write(const nlohmann::json& line);
+  // Returns false when there is no room for it: then it is counted among what is left out.
+  bool write(const nlohmann::json& line);
   bool write_now(const std::string& text);
+  void leave_out(const nlohmann::json& line);
+  void tell_what_is_left_out();
 
   const int directory_fd_;
   std::int64_t file_number_ = 0;
@@ -84,6 +96,7 @@ class NetworkJournal {
   std::int64_t bytes_ = 0;
   base::UniqueFd file_;
   std::string unwritten_;
+  LeftOut left_out_;
   std::unordered_map<std::int64_t, std::int64_t> open_;  // the door's id to the request's number
 };
 

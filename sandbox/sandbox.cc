@@ -1,25 +1,18 @@
 #include "sandbox/sandbox.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <mutex>
 #include <semaphore>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json.h"
-#include "base/process.h"
 #include "sandbox/box_connection.h"
+#include "sandbox/box_launch.h"
 #include "sandbox/box_watch.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/connected_box.h"
@@ -30,17 +23,14 @@
 namespace sandbox {
 
 using base::Error;
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 namespace {
 
 constexpr milliseconds kStartPatience{20'000};
-constexpr milliseconds kEndPatience{2000};
 constexpr milliseconds kWarmPatience{10'000};
 constexpr milliseconds kWarmAgainPatience{1000};
 constexpr int kWarmPauseMs = 50;
-constexpr std::size_t kReadyBytesMax = 64 * 1024;
 constexpr std::ptrdiff_t kStartsForProcessor = 4;
 constexpr std::ptrdiff_t kStartsLeast = 8;
 constexpr std::ptrdiff_t kStartsMost = 256;
@@ -202,58 +192,8 @@ class LinuxSandbox : public Sandbox {
       return base::error(Error::Kind::kCapacity, "too many sandboxes are being started at once");
     }
     const Releaser place(places_);
-    base::Status launched = launch(spec, lock);
+    base::Status launched = launch_box(spec, lock, kStartPatience);
     return launched.ok() ? launched : as_capacity(std::move(launched).error());
-  }
-
-  static base::Status launch(const BoxSpec& spec, const SessionLock& lock) {
-    const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
-    const base::UniqueFd log =
-        TRY(base::open_file(AT_FDCWD, spec.session_directory + "/box.log",
-                            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));
-    const base::UniqueFd text =
-        TRY(base::make_memory_file("hutch-box", base::print_json(spec_to_json(spec))));
-    base::Pipe ready = TRY(base::make_pipe());
-    base::SpawnOptions options;
-    options.arguments = {spec.program_directory + "/hutch-box"};
-    options.descriptors = {null.get(), null.get(), log.get(), text.get(), ready.write_end.get(),
-                           lock.fd()};
-    options.own_session = true;
-    const pid_t pid = TRY(base::spawn(options));
-    const base::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    ready.write_end.reset();
-    auto line = read_ready_line(ready.read_end.get());
-    // A hutch-box that does not say that it is ready is not left to become so.
-    if ((!line.ok() || !line.value().ends_with('\n')) && process.valid()) {
-      (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-      (void)base::wait_for(process.get(), POLLIN, std::chrono::steady_clock::now() + kEndPatience);
-    }
-    if (!line.ok()) return std::move(line).error();
-    if (!line.value().ends_with('\n')) {
-      return base::error(Error::Kind::kInternal, "hutch-box died; see box.log");
-    }
-    const json reply = TRY(base::parse_json(line.value()));
-    return wire::check_reply(reply);
-  }
-
-  // Not to the end of the pipe: something may hold it open that hutch-box has started.
-  static base::Result<std::string> read_ready_line(int fd) {
-    const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
-    std::string line;
-    while (!line.ends_with('\n')) {
-      const short events = TRY(base::wait_for(fd, POLLIN, deadline));
-      if (events == 0) return base::error(Error::Kind::kCapacity, "the sandbox does not start");
-      char buffer[4096];
-      const ssize_t got = ::read(fd, buffer, sizeof buffer);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return Error::from_errno("read what hutch-box says");
-      if (got == 0) break;
-      line.append(buffer, static_cast<std::size_t>(got));
-      if (line.size() > kReadyBytesMax) {
-        return base::error(Error::Kind::kInternal, "hutch-box says too much");
-      }
-    }
-    return line;
   }
 
   // One for each environment that this server has used; they are few.

@@ -36,6 +36,8 @@ struct BoxUsage {
 struct BoxStatus {
   bool paused = false;
   bool paused_on_request = false;  // by a client, or at the end of its time; not for being idle
+  bool is_storing = false;         // it is paused, and what it knows is on its way to the disk
+  std::string held_by = {};        // why a paused one keeps its processes; empty where nobody knows
   bool attached = true;            // some server uses it, and does not only look
   std::vector<Run> active;         // queued and running, oldest first; without their results
   Isolation isolation;

@@ -40,7 +40,12 @@ std::uint64_t number_at(std::string_view bytes, std::size_t place) {
   return number;
 }
 
-base::Result<std::string> index_text(int fd) {
+struct IndexPlace {
+  std::size_t end = 0;
+  std::uint64_t length = 0;
+};
+
+base::Result<IndexPlace> find_index(int fd) {
   struct stat found {};
   if (::fstat(fd, &found) != 0) return Error::from_errno("fstat of a snapshot");
   const auto size = static_cast<std::size_t>(found.st_size);
@@ -54,6 +59,11 @@ base::Result<std::string> index_text(int fd) {
   if (number_at(tail, kNumberBytes) != end || length > end) {
     return no_snapshot("its end does not fit its length");
   }
+  return IndexPlace{end, length};
+}
+
+base::Result<std::string> index_text(int fd) {
+  const auto [end, length] = TRY(find_index(fd));
   if (length > kIndexBytesMost) return no_snapshot("what it says of itself is too long");
   return base::read_at(fd, static_cast<off_t>(end - length), static_cast<std::size_t>(length));
 }
@@ -94,6 +104,11 @@ json member(const json& object, const char* name) {
 }
 
 }  // namespace
+
+base::Status check_snapshot_end(int fd) {
+  TRY(find_index(fd));
+  return base::done();
+}
 
 base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name) {
   const auto file = TRY(base::open_file(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));

@@ -14,6 +14,10 @@ namespace sandbox {
 // The names of a snapshot's files end so once it was set aside, since nobody could read it.
 inline constexpr const char* kSetAsideSnapshot = ".bad";
 
+// A file of this name in the directory of stored state says that the sessions of its principal have
+// stored as much as they may: a box stores little from then on. Servers make and remove it.
+inline constexpr const char* kShareUsedUp = "full";
+
 // Names values, each with its reason, and what else went with the process; at most kMissingMost of
 // them.
 struct Missing {
@@ -31,5 +35,9 @@ struct SnapshotIndex {
 // `name` is that of a file in the directory. kNotFound: it is not there; kInvalid: it is no
 // snapshot, or one that says nothing that can be read.
 base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name);
+
+// Fails with kInvalid where the file does not end as a whole snapshot does. Reads its last bytes
+// alone.
+base::Status check_snapshot_end(int fd);
 
 }  // namespace sandbox

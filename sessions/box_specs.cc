@@ -20,8 +20,7 @@ namespace {
 
 // Spares start the languages that were used so lately, and Python in any case.
 constexpr std::int64_t kLanguageUseMs = 3'600'000;
-// So much is stored in any case.
-constexpr std::int64_t kStoredMbWithoutRoom = 1;
+// The box sees to it (StateShares::tell()).
 constexpr const char* kNoRoomForState =
     "only 1 MB of variables is stored: what your sessions have stored takes a tenth of the disk "
     "(delete_session, or hutch sessions forget-state, makes room)";
@@ -51,8 +50,7 @@ base::Result<sandbox::BoxSpec> BoxSpecs::spec_of(const Session& session) const {
   spec.note = std::move(folders.note);
   spec.autosave_mb = ground_.config.autosave_mb;
   if (spec.autosave_mb > 0) spec.stored_mb = spec.limits.memory_mb;
-  if (spec.autosave_mb > 0 && !shares_.has_room(session.principal_id)) {
-    spec.autosave_mb = spec.stored_mb = kStoredMbWithoutRoom;
+  if (spec.autosave_mb > 0 && !shares_.tell(session)) {
     base::append_part(spec.note, kNoRoomForState, "; ");
   }
   spec.paths = session.paths;

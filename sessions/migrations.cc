@@ -351,14 +351,26 @@ CREATE TRIGGER runs_change AFTER UPDATE OF status, finished_at, record ON runs
 END;
 )sql";
 
+// Version 25: the audit of one session, or of what was refused, looks at nothing else, also where
+// the session is known by its name.
+constexpr std::string_view kAuditOfOne = R"sql(
+CREATE INDEX IF NOT EXISTS sessions_by_any_name ON sessions(name, created_at)
+  WHERE name IS NOT NULL;
+CREATE INDEX IF NOT EXISTS network_requests_refused ON network_requests(number)
+  WHERE verdict = 'refused';
+CREATE INDEX IF NOT EXISTS network_requests_refused_of ON network_requests(session_id, number)
+  WHERE verdict = 'refused';
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 24> kScripts{
-      kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
-      kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
-      kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
-      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater,   kFewerPages};
+  static constexpr std::array<std::string_view, 25> kScripts{
+      kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
+      kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
+      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata,
+      kUpkeep,      kBoxes,         kCounts,      kBounds,      kNetworkShares,
+      kDoorOfE2b,   kRunTimes,      kReadLater,   kFewerPages,  kAuditOfOne};
   return kScripts;
 }
 

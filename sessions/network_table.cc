@@ -1,8 +1,10 @@
 #include "sessions/network_table.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "sandbox/network_quota.h"
 #include "sessions/sqlite.h"
@@ -12,9 +14,14 @@ namespace sessions {
 
 namespace {
 
+#define REQUEST_COLUMNS                                                                           \
+  "session_id, number, verdict, host, port, method, path, status, reason, credential, was_kept, " \
+  "sent_bytes, received_bytes, ms, is_open, more"
+
 constexpr const char* kAllPrincipals = "*";
 constexpr std::int64_t kNumbersPerMs = 1000;
 constexpr std::int64_t kDaysKept = 31;
+constexpr std::chrono::minutes kTellEvery{1};
 
 AuditedRequest audited_request(Statement& row) {
   AuditedRequest one;
@@ -101,13 +108,27 @@ base::Result<bool> NetworkTable::take_journal(const std::string& session_id, std
   for (const std::string& share : {principal_id, std::string(kAllPrincipals)}) {
     TRY(count_requests(share, inserted, 0));
   }
-  TRY(drop_oldest_requests(requests_most));
+  const std::int64_t gone = TRY(drop_oldest_requests(requests_most));
   Statement mark = TRY(
       file_.database->prepare("INSERT INTO network_journals (session_id, taken) VALUES (?, ?) ON "
                               "CONFLICT (session_id) DO UPDATE SET taken = excluded.taken"));
   TRY(mark.bind(session_id).bind(entries.back().end).run());
   TRY(transaction.commit());
+  tell_gone(gone, requests_most);
   return true;
+}
+
+// They go one by one as others come: one line tells of those of a minute.
+void NetworkTable::tell_gone(std::int64_t gone, std::int64_t requests_most) {
+  untold_ += gone;
+  const auto now = std::chrono::steady_clock::now();
+  if (untold_ == 0 || (told_at_ && now - *told_at_ < kTellEvery)) return;
+  told_at_ = now;
+  file_.tell({Notice::Level::kInfo,
+              std::to_string(std::exchange(untold_, 0)) +
+                  " requests deleted from the audit of the network, the oldest of who has most: "
+                  "there are more than " +
+                  std::to_string(requests_most)});
 }
 
 base::Result<std::string> NetworkTable::principal_of(const std::string& session_id) {
@@ -178,14 +199,15 @@ base::Status NetworkTable::count_requests(const std::string& share, std::int64_t
   return count.bind(share).bind(more).bind(gone).run();
 }
 
-base::Status NetworkTable::drop_oldest_requests(std::int64_t requests_most) {
+base::Result<std::int64_t> NetworkTable::drop_oldest_requests(std::int64_t requests_most) {
+  std::int64_t all_gone = 0;
   while (true) {
     const std::int64_t over = TRY(requests_of_all()) - requests_most;
-    if (over <= 0) return base::done();
+    if (over <= 0) return all_gone;
     Statement largest = TRY(file_.database->prepare(
         "SELECT principal_id, requests FROM network_shares WHERE principal_id "
         "<> '*' ORDER BY requests DESC LIMIT 2"));
-    if (!TRY(largest.step())) return base::done();
+    if (!TRY(largest.step())) return all_gone;
     const std::string principal_id = largest.text();
     const std::int64_t most = largest.integer();
     std::int64_t next = 0;
@@ -200,7 +222,8 @@ base::Status NetworkTable::drop_oldest_requests(std::int64_t requests_most) {
             .bind(std::clamp<std::int64_t>(std::max(most - next, over / 2), 1, over))
             .run());
     const std::int64_t gone = file_.database->changed_rows();
-    if (gone == 0) return base::done();
+    if (gone == 0) return all_gone;
+    all_gone += gone;
     TRY(count_requests(principal_id, -gone, gone));
     TRY(count_requests(kAllPrincipals, -gone, gone));
   }
@@ -252,22 +275,48 @@ base::Result<std::int64_t> NetworkTable::bytes_on(const std::string& principal_i
   return TRY(select.step()) ? select.integer() : 0;
 }
 
+base::Result<std::vector<std::string>> NetworkTable::sessions_called(const std::string& session) {
+  Statement select = TRY(
+      file_.database->prepare("SELECT id FROM sessions WHERE name = ?1 AND name IS NOT NULL AND id "
+                              "<> ?1 ORDER BY created_at DESC LIMIT ?2"));
+  select.bind(session).bind(kRowsAtOnce);
+  std::vector<std::string> ids{session};
+  while (TRY(select.step())) ids.push_back(select.text());
+  return ids;
+}
+
+// In the very words of the indexes: each query walks over what it returns.
+base::Status NetworkTable::read_newest(const RequestsWanted& wanted,
+                                       const std::optional<std::string>& session_id,
+                                       std::vector<AuditedRequest>& found) {
+  const std::string sql =
+      std::string("SELECT " REQUEST_COLUMNS " FROM network_requests WHERE number > ?1") +
+      (session_id ? " AND session_id = ?3" : "") +
+      (wanted.refused_only ? " AND verdict = 'refused'" : "") + " ORDER BY number DESC LIMIT ?2";
+  Statement select = TRY(file_.database->prepare(sql.c_str()));
+  select.bind(wanted.after_number).bind(wanted.limit);
+  if (session_id) select.bind(*session_id);
+  while (TRY(select.step())) found.push_back(audited_request(select));
+  return base::done();
+}
+
 base::Result<std::vector<AuditedRequest>> NetworkTable::requests(const RequestsWanted& wanted) {
   const std::lock_guard lock(file_.mutex);
-  Statement select = TRY(file_.database->prepare(
-      "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
-      "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE number "
-      "> "
-      "?1 AND (?2 = '' OR session_id = ?2 OR session_id IN (SELECT id FROM sessions WHERE name = "
-      "?2)) AND (?3 = 0 OR "
-      "verdict = 'refused') ORDER BY number DESC LIMIT ?4"));
-  select.bind(wanted.after_number)
-      .bind(wanted.session)
-      .bind(wanted.refused_only)
-      .bind(wanted.limit);
   std::vector<AuditedRequest> found;
-  while (TRY(select.step())) found.push_back(audited_request(select));
-  std::reverse(found.begin(), found.end());
+  if (wanted.session.empty()) {
+    TRY(read_newest(wanted, std::nullopt, found));
+  } else {
+    for (const std::string& id : TRY(sessions_called(wanted.session))) {
+      TRY(read_newest(wanted, id, found));
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& one, const auto& other) {
+    return one.request.number < other.request.number;
+  });
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(wanted.limit, 0));
+  if (found.size() > most) {
+    found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(most));
+  }
   return found;
 }
 
@@ -275,9 +324,7 @@ base::Result<std::optional<AuditedRequest>> NetworkTable::request(const std::str
                                                                   std::int64_t number) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare(
-      "SELECT session_id, number, verdict, host, port, method, path, status, reason, credential, "
-      "was_kept, sent_bytes, received_bytes, ms, is_open, more FROM network_requests WHERE "
-      "session_id = ? AND number = ?"));
+      "SELECT " REQUEST_COLUMNS " FROM network_requests WHERE session_id = ? AND number = ?"));
   select.bind(session_id).bind(number);
   if (!TRY(select.step())) return std::optional<AuditedRequest>();
   return std::optional<AuditedRequest>(audited_request(select));

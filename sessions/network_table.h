@@ -2,6 +2,7 @@
 // given. Safe from any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -69,13 +70,23 @@ class NetworkTable {
   base::Status update_request(const std::string& session_id,
                               const sandbox::NetworkRequest& request);
   base::Status count_requests(const std::string& share, std::int64_t more, std::int64_t gone);
-  // Drops requests of whoever has the most of them, down to the next one's number.
-  base::Status drop_oldest_requests(std::int64_t requests_most);
+  // Drops requests of whoever has the most of them, down to the next one's number. Returns how
+  // many.
+  base::Result<std::int64_t> drop_oldest_requests(std::int64_t requests_most);
   base::Result<std::int64_t> requests_of_all();
   base::Status count_bytes(const std::string& session_id, const std::string& principal_id,
                            std::int64_t day, std::int64_t bytes);
 
+  // Returns the session of that id, and the newest of that name, be they deleted or not.
+  base::Result<std::vector<std::string>> sessions_called(const std::string& session);
+  base::Status read_newest(const RequestsWanted& wanted,
+                           const std::optional<std::string>& session_id,
+                           std::vector<AuditedRequest>& found);
+  void tell_gone(std::int64_t gone, std::int64_t requests_most);
+
   StoreFile& file_;
+  std::int64_t untold_ = 0;  // that have made way since told_at_
+  std::optional<std::chrono::steady_clock::time_point> told_at_;
 };
 
 }  // namespace sessions

@@ -57,7 +57,7 @@ struct ServiceParts {
   Runs runs{ground, ledger, boxes};
   SparePool spares{ground, boxes, specs, ends};
   Sessions sessions{ground, {boxes, specs, states, ends, room, spares, connections}};
-  Sweeper sweeper{ground, {ledger, journals, ends, spares, ended}};
+  Sweeper sweeper{ground, {ledger, journals, ends, spares, ended, shares}};
   std::unique_ptr<sandbox::JournalCalls> journal_calls;
 };
 

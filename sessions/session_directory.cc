@@ -10,6 +10,7 @@
 
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/files/session_contents.h"
 #include "sandbox/snapshot_index.h"
 
 namespace sessions {
@@ -86,6 +87,11 @@ std::int64_t SessionDirectory::stored_bytes() const {
 }
 
 bool SessionDirectory::stores_variables() const { return has_in_state({"python", "javascript"}); }
+
+bool SessionDirectory::stores_shell() const {
+  const auto directory = base::open_file(AT_FDCWD, state(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  return directory.ok() && sandbox::files::holds_shell_state(directory.value().get());
+}
 
 base::Result<bool> SessionDirectory::forget_state() const {
   bool was_there = false;

@@ -62,6 +62,8 @@ class SessionDirectory {
   [[nodiscard]] std::int64_t stored_bytes() const;
   // Returns whether some of it are variables, which are somebody's work.
   [[nodiscard]] bool stores_variables() const;
+  // Returns whether a shell of it knows more than a new one does.
+  [[nodiscard]] bool stores_shell() const;
   // Deletes that. Returns whether there was something.
   [[nodiscard]] base::Result<bool> forget_state() const;
 

@@ -56,12 +56,17 @@ void SessionEnds::expire(const Session& session, const std::string& why) {
 // Now, for who asks; what fails here the sweep does.
 Error SessionEnds::end_of_lifetime(const Session& session) {
   const bool is_sure = session.boot_id == ground_.config.clock().boot_id;
-  if (is_sure || ground_.store.upkeep.may_delete_by_time(base::now_ms())) {
-    expire(session, "its lifetime_seconds are over");
-  }
-  return base::error(Error::Kind::kNotFound,
-                     "this session's lifetime_seconds are over, and it was deleted with its "
-                     "files; create_session makes another");
+  const bool may_go = is_sure || ground_.store.upkeep.may_delete_by_time(base::now_ms());
+  if (may_go) expire(session, "its lifetime_seconds are over");
+  const auto is_live = ground_.store.sessions.is_live(session.id);
+  const bool is_deleted = is_live.ok() && !is_live.value();
+  const std::string what =
+      is_deleted ? "it was deleted with its files"
+      : may_go   ? "it will be deleted with its files"
+                 : "nothing runs in it any more; its files are kept for now, since this machine's "
+                   "clock may be wrong (hutch doctor says more)";
+  return base::error(Error::Kind::kNotFound, "this session's lifetime_seconds are over, and " +
+                                                 what + "; create_session makes another");
 }
 
 // Whether it has ended, its lock tells.

@@ -34,6 +34,8 @@ constexpr std::chrono::milliseconds kSleeperPatience{50};
 constexpr std::chrono::milliseconds kListPatience{2000};
 
 void add_status(SessionState& state, sandbox::BoxStatus status) {
+  state.is_storing = status.is_storing;
+  state.held_by = std::move(status.held_by);
   state.active = std::move(status.active);
   state.session.status = status.paused          ? SessionStatus::kPaused
                          : state.active.empty() ? SessionStatus::kReady
@@ -60,6 +62,37 @@ void count_entries(const std::string& directory, EarlierSession& earlier) {
 }
 
 }  // namespace
+
+const char* name_of(Tier tier) {
+  switch (tier) {
+    case Tier::kFrozen:
+      return "frozen";
+    case Tier::kStored:
+      return "stored";
+    default:
+      return "files";
+  }
+}
+
+std::optional<Tier> tier_of(SessionStatus status) {
+  switch (status) {
+    case SessionStatus::kPaused:
+      return Tier::kFrozen;
+    case SessionStatus::kStored:
+      return Tier::kStored;
+    case SessionStatus::kStopped:
+      return Tier::kFiles;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Tier> SessionStates::tier_now(const std::string& session_id) {
+  const auto status = ground_.sandbox.glance_at(session_id, kGlancePatience);
+  if (status.ok()) return status.value().paused ? std::optional(Tier::kFrozen) : std::nullopt;
+  if (status.error().kind != base::Error::Kind::kNotFound) return std::nullopt;
+  return ground_.files_of(session_id).is_stored() ? Tier::kStored : Tier::kFiles;
+}
 
 base::Result<SessionState> SessionStates::state_of(Session session) {
   SessionState state{std::move(session), {}};
@@ -170,7 +203,9 @@ base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_something(
     EarlierSession earlier{std::move(session)};
     const SessionDirectory files = ground_.files_of(earlier.session.id);
     count_entries(files.workspace(), earlier);
-    if (earlier.entries == 0 && !files.stores_variables()) continue;
+    earlier.has_variables = files.stores_variables();
+    earlier.has_shell = files.stores_shell();
+    if (earlier.entries == 0 && !earlier.has_variables && !earlier.has_shell) continue;
     found.push_back(std::move(earlier));
     if (found.size() == most) break;
   }

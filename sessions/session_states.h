@@ -21,11 +21,13 @@ class EndedBoxes;
 struct Ground;
 
 // One with something in its /workspace, at the top of which `entries` were counted, or with
-// variables that are stored.
+// variables, or what a shell knew, that are stored.
 struct EarlierSession {
   Session session;
   std::int64_t entries = 0;
   bool has_more = false;
+  bool has_variables = false;
+  bool has_shell = false;
 };
 
 class SessionStates {
@@ -36,6 +38,8 @@ class SessionStates {
   SessionStates(const Ground& ground, EndedBoxes& ended) : ground_(ground), ended_(ended) {}
 
   base::Result<SessionState> state_of(Session session);
+  // Returns where what the session knows is; nothing where it does not rest.
+  std::optional<Tier> tier_now(const std::string& session_id);
   // Many who ask at once get one and the same.
   using Listed = std::shared_ptr<const std::vector<SessionState>>;
   base::Result<Listed> list(const std::string& principal_id,
@@ -45,7 +49,7 @@ class SessionStates {
   // Returns whether it is paused and stays so until somebody resumes it. A box that does not answer
   // at once is as its row says.
   bool sleeps(const Session& session);
-  // Returns others of the principal that hold files or variables, the one that was used last first.
+  // Returns others of the principal that hold something, the one that was used last first.
   // Looks at few sessions, and only at the top of their workspaces.
   base::Result<std::vector<EarlierSession>> earlier_with_something(const std::string& principal_id,
                                                                    const std::string& than_id,

@@ -207,10 +207,13 @@ base::Status Sessions::pause_box(const std::string& session_id) {
 base::Result<SessionState> Sessions::resume(const std::string& principal_id,
                                             const std::string& id) {
   Session session = TRY(find(principal_id, id));
+  const auto woken_from = parts_.states.tier_now(session.id);
   TRY(parts_.boxes.with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
   TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
   TRY(ground_.store.sessions.touch(session.id, base::now_ms()));
-  return parts_.states.state_of(std::move(session));
+  SessionState state = TRY(parts_.states.state_of(std::move(session)));
+  state.woken_from = woken_from;
+  return state;
 }
 
 base::Status Sessions::destroy(const std::string& principal_id, const std::string& id) {

@@ -1,7 +1,14 @@
 #include "sessions/state_shares.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <cerrno>
+
+#include "base/fd.h"
+#include "sandbox/snapshot_index.h"
 #include "sessions/ground.h"
 #include "sessions/session_lists.h"
 #include "sessions/store.h"
@@ -29,6 +36,18 @@ bool StateShares::has_room(const std::string& principal_id) {
   const std::lock_guard lock(mutex_);
   if (looked_.size() >= kPrincipalsMost) looked_.clear();
   looked_[principal_id] = {now, room};
+  return room;
+}
+
+bool StateShares::tell(const Session& session) {
+  const bool room = has_room(session.principal_id);
+  const std::string state = ground_.files_of(session.id).state();
+  const std::string said = state + "/" + sandbox::kShareUsedUp;
+  if (room) {
+    (void)::unlink(said.c_str());
+  } else if (::mkdir(state.c_str(), 0700) == 0 || errno == EEXIST) {
+    (void)base::open_file(AT_FDCWD, said, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+  }
   return room;
 }
 

@@ -10,6 +10,7 @@
 namespace sessions {
 
 struct Ground;
+struct Session;
 
 class StateShares {
  public:
@@ -18,6 +19,9 @@ class StateShares {
   // Returns whether sessions of the principal may store more: all that they have stored is less
   // than a tenth of the file system. It may be a minute old.
   bool has_room(const std::string& principal_id);
+  // Leaves that in the directory of the session, where its box looks before it stores something.
+  // Returns has_room().
+  bool tell(const Session& session);
 
  private:
   using Clock = std::chrono::steady_clock;

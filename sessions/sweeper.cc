@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/random_id.h"
+#include "sandbox/dropped_outputs.h"
 #include "sandbox/files/session_contents.h"
 #include "sandbox/files/tree.h"
 #include "sessions/at_once.h"
@@ -177,8 +178,24 @@ std::vector<std::string> Sweeper::strangers(const std::vector<Session>& live,
   return found;
 }
 
+// One line a sweep, however many they are.
+void Sweeper::tell_dropped_outputs(const Session& session) const {
+  const auto directory = base::open_file(AT_FDCWD, ground_.files_of(session.id).path(),
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!directory.ok()) return;
+  const auto dropped = sandbox::take_dropped_outputs(directory.value().get());
+  if (dropped.runs == 0) return;
+  ground_.config.notify({Notice::Level::kInfo,
+                         "outputs of the oldest runs deleted, " + std::to_string(dropped.bytes) +
+                             " bytes of " + std::to_string(dropped.runs) +
+                             " runs: all together are kept up to disk_mb",
+                         session.principal_id, session.id});
+}
+
 void Sweeper::sweep_session(const Session& session, const Moment& now, bool may_delete) {
   if (session.principal_id == kSparePrincipal) return parts_.spares.sweep(session);
+  tell_dropped_outputs(session);
+  if (ground_.config.autosave_mb > 0) (void)parts_.shares.tell(session);
   // A failure here is tried again at the next round.
   const bool has_ended = lifetime_is_over(session, now);
   const bool is_due = has_ended || is_unused(session, now);
@@ -219,6 +236,15 @@ void Sweeper::clear_up(const Session& session) {
   }
 }
 
+void Sweeper::tell_remade(const std::vector<std::string>& names) const {
+  if (names.empty()) return;
+  const std::string count =
+      names.size() == 1 ? "directory" : std::to_string(names.size()) + " directories";
+  ground_.config.notify({Notice::Level::kInfo,
+                         count + " deleted, made again after the end of a deleted session", "",
+                         names.front()});
+}
+
 void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& now,
                                 bool may_delete, const std::stop_token& stop) {
   const std::string top = sessions_directory(ground_.config.state_directory);
@@ -238,13 +264,15 @@ void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& 
     return sandbox::files::remove_tree(parent.value().get(), name).ok();
   };
   // Directories of destroyed sessions may have been made again by somebody who came too late.
+  std::vector<std::string> remade;
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
     const auto is_live = ground_.store.sessions.is_live(name);
     const auto on_record = ground_.store.sessions.is_on_record(name);
     const bool is_left = is_live.ok() && !is_live.value() && on_record.ok() && on_record.value();
-    if (is_left) (void)remove(name);
+    if (is_left && remove(name)) remade.push_back(name);
   }
+  tell_remade(remade);
   if (may_delete) {
     for (const std::string& name : strangers(live, now)) {
       const auto on_record = ground_.store.sessions.is_on_record(name);

@@ -17,6 +17,7 @@
 #include "sessions/run_ledger.h"
 #include "sessions/session_ends.h"
 #include "sessions/spare_pool.h"
+#include "sessions/state_shares.h"
 
 namespace sessions {
 
@@ -29,6 +30,7 @@ class Sweeper {
     SessionEnds& ends;
     SparePool& spares;
     EndedBoxes& ended;
+    StateShares& shares;
   };
   Sweeper(Ground& ground, const Parts& parts);
 
@@ -44,6 +46,8 @@ class Sweeper {
   void wait_for_next_sweep(const std::stop_token& stop);
   void clear_up_after_ended();
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
+  void tell_dropped_outputs(const Session& session) const;
+  void tell_remade(const std::vector<std::string>& names) const;
   // After a box of it that may be dead.
   void clear_up(const Session& session);
   void sweep_directories(const std::vector<Session>& live, const Moment& now, bool may_delete,

@@ -166,9 +166,9 @@ stage_formats() {
 
 stage_vm() {
   local title="A Debian 12 machine: cgroup version 2, systemd"
-  step "$title" timeout -k 30 2400 tests/vm/run.sh build/release && gate note passed "$title" /dev/null
+  step "$title" timeout -k 30 3400 tests/vm/run.sh build/release && gate note passed "$title" /dev/null
   title="The same with the oldest kernel, Linux 5.10 of Debian 11"
-  step "$title" env HUTCH_VM_KERNEL=bullseye HUTCH_VM_PLACES=Delegate=yes timeout -k 30 2400 tests/vm/run.sh build/release &&
+  step "$title" env HUTCH_VM_KERNEL=bullseye HUTCH_VM_PLACES=Delegate=yes timeout -k 30 3400 tests/vm/run.sh build/release &&
     gate note passed "$title" /dev/null
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/shortened_text.h"
 #include "base/text.h"
+#include "mcp/half_characters.h"
 
 namespace tools {
 
@@ -101,6 +102,20 @@ base::Status check_one(const Argument& row, const json& value) {
   return wrong_type;
 }
 
+// Puts U+FFFD in place of half a character where the argument is content. A name with it would be
+// another one.
+base::Status replace_halves(const Argument& row, json& value) {
+  if (row.is_content && value.is_string()) {
+    value = mcp::with_replaced_halves(value.get_ref<const std::string&>());
+  } else if (row.is_content && value.is_structured()) {
+    for (json& entry : value) {
+      if (entry.is_string()) entry = mcp::with_replaced_halves(entry.get_ref<const std::string&>());
+    }
+  }
+  if (!mcp::has_half(value)) return base::done();
+  return half_in_name(row.name + (value.is_object() ? ": a name in it" : ""));
+}
+
 // Control characters are bytes below the blank, and DEL.
 bool is_variable_name(const std::string& name) {
   return !name.empty() && name.size() <= kVariableNameBytesMax &&
@@ -135,6 +150,7 @@ json schema_of(const std::vector<Argument>& table) {
 
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table, const json& given) {
   json values = json::object();
+  std::vector<std::string> with_halves;
   if (!given.is_null() && !given.is_object()) return invalid("arguments must be an object");
   for (const auto& [name, value] : given.items()) {
     const auto row = std::find_if(table.begin(), table.end(),
@@ -146,15 +162,26 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
                      "\"; this tool takes: " + base::join(names));
     }
     if (value.is_null()) continue;
-    TRY(check_one(*row, value));
-    values[name] = value;
+    json taken = value;
+    if (mcp::has_half(taken)) {
+      TRY(replace_halves(*row, taken));
+      with_halves.push_back(name);
+    }
+    TRY(check_one(*row, taken));
+    values[name] = std::move(taken);
   }
   for (const Argument& row : table) {
     if (row.required && !values.contains(row.name)) {
       return invalid("missing argument " + row.name + " (" + type_name(row.type) + ")");
     }
   }
-  return Arguments(std::move(values));
+  return Arguments(std::move(values), std::move(with_halves));
+}
+
+base::Error half_in_name(const std::string& what) {
+  return invalid(what +
+                 " has half a character (a lone surrogate, such as \\ud83d), which no name can "
+                 "have: send the whole character");
 }
 
 base::Status check_environment(const std::map<std::string, std::string>& env) {
@@ -209,5 +236,11 @@ std::map<std::string, std::string> Arguments::map(const char* name) const {
 }
 
 json Arguments::object(const char* name) const { return has(name) ? values_[name] : json(); }
+
+std::string Arguments::told_of_halves() const {
+  if (with_halves_.empty()) return "";
+  return base::join(with_halves_) + (with_halves_.size() == 1 ? " has" : " have") +
+         " U+FFFD in place of half a character (a lone surrogate)";
+}
 
 }  // namespace tools

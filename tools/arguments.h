@@ -24,12 +24,16 @@ struct Argument {
   std::optional<std::int64_t> least = {};  // of a number
   std::optional<std::int64_t> most = {};   // of a number; bytes of a string; entries of a list
   std::vector<std::string> values = {};    // of a string: nothing else is accepted
+  // It is code, or text that goes into a file or to a process, and no name: half a character in it
+  // becomes U+FFFD. Of a map the values are meant.
+  bool is_content = false;
 };
 
 // Checked arguments. Absent ones give the fallback.
 class Arguments {
  public:
-  explicit Arguments(mcp::JsonValue values) : values_(std::move(values)) {}
+  explicit Arguments(mcp::JsonValue values, std::vector<std::string> with_halves = {})
+      : values_(std::move(values)), with_halves_(std::move(with_halves)) {}
 
   [[nodiscard]] bool has(const char* name) const;
   [[nodiscard]] std::string text(const char* name, const std::string& fallback = "") const;
@@ -40,8 +44,12 @@ class Arguments {
   [[nodiscard]] std::map<std::string, std::string> map(const char* name) const;
   [[nodiscard]] nlohmann::json object(const char* name) const;  // null when absent
 
+  // Returns what to tell of those that came with halves of characters; empty where there are none.
+  [[nodiscard]] std::string told_of_halves() const;
+
  private:
   mcp::JsonValue values_;
+  std::vector<std::string> with_halves_;  // their names
 };
 
 // The tool's inputSchema: a flat object.
@@ -51,6 +59,9 @@ nlohmann::json schema_of(const std::vector<Argument>& table);
 // counts as absent: some clients fill in every optional one.
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table,
                                         const nlohmann::json& given);
+
+// Says that what is named so has half a character, which is told of no name.
+base::Error half_in_name(const std::string& what);
 
 // Bytes that variables may take, NAME=value and a NUL each, for a session and for a run alike: a
 // process that starts in a sandbox gets both in one message, in which the names of the run's stand

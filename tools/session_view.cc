@@ -15,13 +15,26 @@
 #include "sandbox/limits.h"
 #include "sessions/session.h"
 #include "sessions/session_state.h"
+#include "sessions/session_states.h"
 #include "sessions/session_time.h"
+#include "tools/text_window.h"
 
 namespace tools {
 
 using nlohmann::json;
 
 namespace {
+
+const char* words_of_waking(sessions::Tier tier) {
+  switch (tier) {
+    case sessions::Tier::kFrozen:
+      return "it was frozen, and goes on as it was";
+    case sessions::Tier::kStored:
+      return "it was stored: each language has its variables again with its next run";
+    default:
+      return "it had its files alone: its interpreters begin anew";
+  }
+}
 
 // Where the code sees them; the host's own paths are not for every client.
 json filesystem_of(const std::vector<sandbox::HostFolder>& folders,
@@ -38,6 +51,21 @@ json filesystem_of(const std::vector<sandbox::HostFolder>& folders,
     value[key].insert(value[key].end(), own.begin(), own.end());
   }
   return value;
+}
+
+// Says where what it knows is while it rests, and what comes next where that is not plain.
+void add_tier(json& value, const sessions::SessionState& state) {
+  if (const auto tier = sessions::tier_of(state.session.status)) value["tier"] = name_of(*tier);
+  if (state.session.status == sessions::SessionStatus::kPaused) {
+    if (state.is_storing) {
+      value["note"] = "what it knows is being stored; it wakes by itself at the next use";
+    } else if (!state.held_by.empty()) {
+      value["note"] = "it stays in memory, since " + one_line(state.held_by) +
+                      "; what can be stored of it is stored; it wakes by itself at the next use";
+    }
+  } else if (state.woken_from) {
+    value["note"] = words_of_waking(*state.woken_from);
+  }
 }
 
 }  // namespace
@@ -68,6 +96,7 @@ json structured_session(const sessions::SessionState& state) {
   }
   if (const auto over = sessions::ends_at_ms(session)) value["ends_at"] = base::to_rfc3339(*over);
   if (session.error) value["error"] = *session.error;
+  add_tier(value, state);
   for (const sandbox::Run& run : state.active) {
     value["active_runs"].push_back({{"run_id", run.run_id},
                                     {"language", name_of(run.language)},
@@ -83,6 +112,8 @@ json structured_pause(const sessions::SessionState& state) {
     value["note"] = "it has nothing running to pause; its files are kept";
   } else if (state.session.status == sessions::SessionStatus::kStored) {
     value["note"] = "what it knows is stored, and it takes no memory until it is used";
+  } else if (state.session.status == sessions::SessionStatus::kPaused && !value.contains("note")) {
+    value["note"] = "it stays in memory; it wakes by itself at the next use";
   }
   return value;
 }
@@ -119,8 +150,9 @@ std::string text_of_session(const json& value, Detail detail) {
   std::string text = value["session_id"].get<std::string>();
   if (!value.value("name", json()).is_null())
     text += " \"" + value["name"].get<std::string>() + "\"";
-  text += " " + value["status"].get<std::string>() + ", last used " +
-          value["last_used_at"].get<std::string>();
+  text += " " + value["status"].get<std::string>();
+  if (value.contains("tier")) text += ", tier " + value["tier"].get<std::string>();
+  text += ", last used " + value["last_used_at"].get<std::string>();
   if (value.contains("ends_at")) text += ", ends " + value["ends_at"].get<std::string>();
   if (value.contains("working_directory")) {
     text += ", works in " + value["working_directory"].get<std::string>();

@@ -41,7 +41,8 @@ struct Bounds {
   std::size_t threads = 128;            // that read bodies and answer
   // So many of them work for one principal while others ask, too; those that wait do not count.
   std::size_t at_work_beside_others_each = std::max(1U, std::thread::hardware_concurrency() / 2);
-  std::size_t queue = 4096;  // requests that wait for one
+  std::size_t queue = 4096;       // requests that wait for one
+  std::size_t queue_each = 1000;  // those of one principal
 };
 
 }  // namespace mcp::http

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mcp/http/status.h"
+#include "mcp/http/transport_parts.h"
 
 namespace mcp::http {
 namespace {
@@ -25,6 +26,12 @@ Response refuse_as(const Route& route, const auth::Challenge& challenge) {
   return own;
 }
 
+std::string in_seconds(int seconds) {
+  return " in " + std::to_string(seconds) + (seconds == 1 ? " second" : " seconds");
+}
+
+std::string soon() { return in_seconds(kRetryAfterSeconds); }
+
 // Explains a status that the transport gave, so that the client can do something about it.
 std::string reason_of(int status) {
   switch (status) {
@@ -33,7 +40,9 @@ std::string reason_of(int status) {
     case kRequestTimeout:
       return "the body came too slowly, or not at all";
     case kUnavailable:
-      return "too much is being sent here at once: try again";
+      return "too much is being sent here at once: try again" + soon();
+    case kTooMany:
+      return "too many calls at once: try again" + soon();
     case kInternalError:
       return "hutch failed at this: its log says more";
     default:
@@ -83,10 +92,10 @@ bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refu
 Response Endpoint::refused(const Request& head, int status) {
   const auto found = routes_.find(head);
   Response response;
-  if (found.route != nullptr && found.route->refusal) {
-    response = found.route->refusal(status, reason_of(status));
-  }
+  if (found.route != nullptr) response = refuse_as(*found.route, status, reason_of(status));
   response.status = status;
+  const bool wants_room = status == kTooMany || status == kUnavailable;
+  if (wants_room) add_retry_after(response);
   door_.add_cross_origin(head, response);
   return response;
 }
@@ -122,8 +131,10 @@ Response Endpoint::answer_later(const Route& route, Request request) const {
       done(shared->gone.stop_requested() ? Response() : answer(route, *shared));
     });
     if (is_taken) return;
-    Response busy = refuse_as(route, kTooMany, "too many calls at once: try again");
-    busy.headers.emplace_back("Retry-After", std::to_string(seconds.value_or(kRetryAfterSeconds)));
+    const int later = seconds.value_or(kRetryAfterSeconds);
+    Response busy =
+        refuse_as(route, kTooMany, "too many calls at once: try again" + in_seconds(later));
+    add_retry_after(busy, later);
     door_.add_cross_origin(*shared, busy);
     done(std::move(busy));
   };

@@ -58,7 +58,7 @@ LegacySse::LegacySse(TransportParts parts)
 
 Response LegacySse::open(const Request& request) {
   if (sessions_->count() >= parts_.session_limits.sessions) {
-    return refuse(503, "too many sessions: try again later");
+    return refuse_for_now("too many sessions: try again later");
   }
   Response response = stream_response();
   response.start_stream = [this, table = sessions_,
@@ -94,7 +94,8 @@ Response LegacySse::post(const Request& request) {
   if (found == nullptr) return refuse(404, "no such session: open /sse again");
   if (!content_is_json(request)) return refuse(415, "Content-Type must be application/json");
   auto held = FairBudget::take(parts_.open_messages, request.principal.id, request.body.size());
-  if (held == nullptr) return refuse(503, "too many large requests at once: wait for one to end");
+  if (held == nullptr)
+    return refuse_for_now("too many large requests at once: wait for one to end");
   const auto exchange = std::make_shared<StreamExchange>(
       static_cast<const SseSession&>(*found).stream, std::move(held), request.id);
   auto read = read_inbound(request.body);

@@ -421,6 +421,19 @@ bool library_decodes_header_values() {
   return decodes;
 }
 
+Answer refuse_request(std::string_view head, Request request, Handler& handler,
+                      const Bounds& bounds) {
+  try {
+    Response refusal = handler.refused(request, kTooMany);
+    NoBody none;
+    LibraryExchange exchange(head, std::move(request), none, handler, bounds);
+    exchange.answer_with(std::move(refusal), true);
+    return answer_of(exchange);
+  } catch (const std::exception&) {
+    return {};  // out of memory: the connection ends
+  }
+}
+
 Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
                       const Bounds& bounds) {
   LibraryExchange exchange(head, std::move(request), source, handler, bounds);

@@ -52,6 +52,11 @@ bool library_decodes_header_values();
 // "a=1&b=2", each part percent-encoded; of a name that is there twice the first.
 std::map<std::string, std::string> parse_query(std::string_view text);
 
+// Answers a request that was put off, and that there is no room for: as `handler` refuses it with
+// kTooMany. Its body stays unread. Does not throw.
+Answer refuse_request(std::string_view head, Request request, Handler& handler,
+                      const Bounds& bounds);
+
 // Answers one request whose `head` filter_head() has let through. Does not throw.
 Answer answer_request(std::string_view head, Request request, BodySource& source, Handler& handler,
                       const Bounds& bounds);

@@ -13,6 +13,7 @@
 #include "mcp/http/peer_network.h"
 #include "mcp/http/request_id.h"
 #include "mcp/http/status.h"
+#include "mcp/message.h"
 #include "mcp/worker_pool.h"
 
 namespace mcp::http {
@@ -29,10 +30,20 @@ constexpr auto kNever = Link::Clock::time_point::max();
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
-std::string plain_response(int status, const std::string& request_id) {
-  return "HTTP/1.1 " + std::to_string(status) +
-         " Refused\r\nContent-Length: 0\r\nConnection: close\r\n" + kRequestIdHeader + ": " +
-         request_id + "\r\n\r\n";
+bool wants_room(int status) { return status == kUnavailable || status == kTooMany; }
+
+// Who asks is told what to do, unless it is a HEAD, whose answer has no body.
+std::string plain_response(int status, const std::string& request_id, bool takes_body) {
+  const std::string seconds = std::to_string(kRetryAfterSeconds);
+  const std::string body =
+      wants_room(status) && takes_body
+          ? "too many requests wait here: try again in " + seconds + " second\n"
+          : "";
+  std::string response = "HTTP/1.1 " + std::to_string(status) + " Refused\r\n";
+  if (wants_room(status)) response += "Retry-After: " + seconds + "\r\n";
+  if (!body.empty()) response += "Content-Type: text/plain; charset=utf-8\r\n";
+  response += "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n";
+  return response + kRequestIdHeader + ": " + request_id + "\r\n\r\n" + body;
 }
 
 }  // namespace
@@ -170,7 +181,9 @@ void Link::next_request(Lock& lock) {
   searched_ = end_of_head;
   state_ = State::kServed;
   deadline_ = kNever;
-  if (!host_.serve(shared_from_this(), asker())) refuse(kUnavailable, lock);
+  const std::string who = asker();
+  if (host_.serve(shared_from_this(), who)) return;
+  refuse(who.starts_with(WorkerPool::kUnknown) ? kUnavailable : kTooMany, lock);
 }
 
 std::string Link::take_head() {
@@ -204,7 +217,8 @@ void Link::refuse(int status, const std::string& request_id, Lock& lock) {
   if (state_ == State::kEnded) return;
   state_ = State::kFlushing;
   close_after_flush_ = true;
-  if (!queue(plain_response(status, request_id))) return give_up();
+  const bool takes_body = !in_.starts_with("HEAD ");
+  if (!queue(plain_response(status, request_id, takes_body))) return give_up();
   flush(lock);
 }
 

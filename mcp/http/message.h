@@ -129,8 +129,8 @@ class Handler {
   };
   // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
   virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;
-  // Refuses a request that was admitted, for its body: too much of it, too little, or none that can
-  // be read.
+  // Refuses a request that was admitted, for its body (too much of it, too little, or none that can
+  // be read), or since too many wait, with kTooMany.
   virtual Response refused(const Request& head, int status) = 0;
   virtual Response handle(Request request) = 0;
   // Is told of everything that was answered, and with what. A request that was refused for its

@@ -60,8 +60,13 @@ void watch(int epoll_fd, int fd, std::uint64_t id) {
 
 // Others find threads and places in the queue, too, whoever takes more than its part.
 WorkerPool::Share share_of(const Bounds& bounds) {
-  return {bounds.threads - bounds.threads / 8, bounds.queue - bounds.queue / 4,
-          WorkerPool::kNoMaximum, bounds.at_work_beside_others_each};
+  const std::size_t queue_of_unknown = bounds.queue - bounds.queue / 4;
+  WorkerPool::Share share{bounds.threads - bounds.threads / 8,
+                          std::min(bounds.queue_each, queue_of_unknown), WorkerPool::kNoMaximum,
+                          bounds.at_work_beside_others_each};
+  // They may be many: all whose requests a proxy passes on.
+  share.queue_max_of_unknown = queue_of_unknown;
+  return share;
 }
 
 base::UniqueFd make_wakeup() {
@@ -326,13 +331,11 @@ void SocketServer::answer(const std::shared_ptr<Link>& link, std::string head,
   Answer answer = answer_request(filtered.text, std::move(request), body, handler_, bounds_);
   if (answer.put_off) {
     // Asked in their turn: by then the link knows whose it is.
-    const bool waits =
-        pool_.run(link->owner(), [this, link, head = std::move(head), begun]() mutable {
-          this->answer(link, std::move(head), begun);
-        });
+    const bool waits = pool_.run(link->owner(), [this, link, head, begun]() mutable {
+      this->answer(link, std::move(head), begun);
+    });
     if (waits) return;
-    handler_.answered(*answer.put_off, kUnavailable, false);
-    return link->refuse(kUnavailable, answer.put_off->id);
+    return link->finish(refuse_request(head, *std::move(answer.put_off), handler_, bounds_));
   }
   if (answer.take_over) return link->give_away(head, answer.take_over);
   if (!answer.later) return link->finish(std::move(answer));

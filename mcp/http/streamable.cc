@@ -77,8 +77,10 @@ Response method_not_allowed() {
 
 // In the words of an answer: there is a request that waits for one.
 Response too_busy(const json& id) {
-  return error_response(
+  Response response = error_response(
       503, {kInternalError, "too many large requests at once: wait for one to end", nullptr, id});
+  add_retry_after(response);
+  return response;
 }
 
 // To an event source: do not come again.
@@ -274,7 +276,7 @@ Response Streamable::initialize(const Request& request, Inbound inbound) {
   if (!answer) return refuse(500, "initialize had no answer");
   if (!(*answer)->contains("result")) return json_response(200, *answer);
   if (!sessions_.add(session)) {
-    return refuse(503, "too many sessions: end one with DELETE, or try again later");
+    return refuse_for_now("too many sessions: end one with DELETE, or try again later");
   }
   Response response = json_response(200, *answer);
   response.headers.emplace_back(kSessionHeader, session->id);

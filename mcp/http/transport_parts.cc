@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "mcp/http/door.h"
+#include "mcp/http/status.h"
 
 namespace mcp::http {
 namespace {
@@ -60,13 +61,23 @@ Response error_response(int status, RpcError error) {
   return json_response(status, message);
 }
 
+void add_retry_after(Response& response, int seconds) {
+  response.headers.emplace_back("Retry-After", std::to_string(seconds));
+}
+
+Response refuse_for_now(const std::string& message) {
+  Response response = refuse(kUnavailable, message);
+  add_retry_after(response);
+  return response;
+}
+
 Response answer_response(int status, const nlohmann::json& answer) {
   const auto error = answer.find("error");
   const auto data = error == answer.end() ? answer.end() : error->find("data");
   const bool later = error != answer.end() && data != error->end() && data->is_object() &&
                      data->contains(kRetryAfter);
   if (!later) return json_response(status, answer);
-  Response response = json_response(429, answer);
+  Response response = json_response(kTooMany, answer);
   response.headers.emplace_back("Retry-After", data->at(kRetryAfter).dump());
   return response;
 }

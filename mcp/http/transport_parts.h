@@ -44,6 +44,10 @@ Response json_response(int status, const nlohmann::json& message);
 // Makes a response of an error; it has no id when `error` has none.
 Response error_response(int status, RpcError error);
 
+// Refuses what there is no room for now: when to try again is in the headers.
+Response refuse_for_now(const std::string& message);
+void add_retry_after(Response& response, int seconds = kRetryAfterSeconds);
+
 // Makes a response of an answer to a request that was begun, or refused for what goes on beside it:
 // then 429, and when to try again.
 Response answer_response(int status, const nlohmann::json& answer);

@@ -120,6 +120,7 @@ Watchdog::Watched Box::watched() {
   watched.measured.init_pidfd = init_->pidfd();
   watched.memory = cgroup_->holds_memory().empty();
   watched.disk = disk_quota_ == nullptr;
+  if (disk_quota_) watched.quota_bytes = [this] { return disk_quota_->used_bytes(); };
   watched.measured.directories = {workspace_.get(), home_.get(), tmp_.get()};
   for (const char* path : {"dev/shm", "run/hutch/state"}) {
     // The box's root is read-only, so the code in it cannot have put anything else there.
@@ -289,6 +290,8 @@ json Box::status() {
   }
   return {{"paused", rest_->paused()},
           {"paused_on_request", rest_->paused_on_request()},
+          {"is_storing", rest_->is_storing()},
+          {"held_by", rest_->held_by()},
           {"attached", control_->attached()},
           {"active", active},
           {"contexts", contexts},

@@ -66,6 +66,12 @@ std::string message_of_full_memory(const Observed& observed) {
   return message;
 }
 
+std::string message_of_full_heap(const Observed& observed) {
+  return "the heap of JavaScript, a part of the session's " +
+         std::to_string(observed.limits.memory_mb) +
+         " MB of memory (limits.memory_mb), was full and node ended";
+}
+
 std::string message_of_stop(Cause cause, const Observed& observed) {
   const Limits& limits = observed.limits;
   switch (cause) {
@@ -116,14 +122,22 @@ bool has_state_of_bash(const Run& run) {
   return run.language == Language::kBash && !run.background;
 }
 
+// Who ran out of memory asks what else of the session is gone: the rest need not.
+std::string kept_by_others(const Run& run, const Observed& observed) {
+  return run.error->cause == Cause::kOom ? observed.kept_elsewhere : "";
+}
+
 std::string kept(const Run& run, const Observed& observed) {
   if (has_state_of_bash(run)) {
-    return observed.bash_state_kept
-               ? "files kept; working directory and variables kept"
-               : "files kept; working directory and variables as before this run";
+    return "files kept" + kept_by_others(run, observed) +
+           (observed.bash_state_kept ? "; working directory and variables kept"
+                                     : "; working directory and variables as before this run");
   }
-  if (observed.own_process) return "files kept; the session's interpreters are not affected";
-  return "variables kept, files kept";
+  if (observed.own_process) {
+    return "files kept" + kept_by_others(run, observed) +
+           "; the session's interpreters are not affected";
+  }
+  return run.language == Language::kSql ? "tables kept, files kept" : "variables kept, files kept";
 }
 
 void say_what_is_left(Run& run, const Observed& observed) {
@@ -133,12 +147,22 @@ void say_what_is_left(Run& run, const Observed& observed) {
   }
   run.error->survived = "files kept" + observed.kept_elsewhere;
   const std::string restarted = std::string(name_of(run.language)) + " interpreter restarted: ";
-  if (observed.variables_stored) {
+  if (run.language == Language::kSql) {  // the database is a file
+    run.error->survived += ", tables of SQL kept";
+    run.error->lost = restarted + "temporary tables, settings and what was not committed are lost";
+  } else if (observed.variables_stored) {
     run.error->lost =
         restarted + "what this run made of variables; the next has those that were last stored";
   } else {
     run.error->lost = restarted + "variables and imports lost";
   }
+}
+
+// Something was killed for memory, and the run went on, or its error speaks of what came of that.
+void tell_of_full_memory(Run& run, const Observed& observed) {
+  if (!observed.out_of_memory) return;
+  const std::string told = message_of_full_memory(observed);
+  if (!run.error || !run.error->message.starts_with(told)) add_note(run, told);
 }
 
 void end_stopped(Run& run, Cause cause, const Observed& observed) {
@@ -167,59 +191,23 @@ void end_well(Run& run, const Observed& observed) {
     run.exit_code.reset();
   } else if (met == Cause::kCancelled) {
     add_note(run, "it was being cancelled when it ended");
-  } else if (observed.out_of_memory) {
-    add_note(run, message_of_stop(Cause::kOom, observed));
   } else if (observed.stop_cause) {
     add_note(run, message_of_stop(met, observed));
   }
+  tell_of_full_memory(run, observed);
 }
 
-}  // namespace
-
-void end_by_message(Run& run, const json& done, const Observed& observed) {
-  const bool interrupted = base::boolean_or(done, "interrupted", false);
-  run.exit_code = static_cast<int>(base::integer_or(done, "exit_code", 0) & 0xff);
-  if (const std::string note = base::string_or(done, "note"); !note.empty()) {
-    add_note(run, note.substr(0, kMessageBytesMax));
-  }
-  if (observed.stop_cause && (interrupted || observed.children_interrupted)) {
-    end_stopped(run, *observed.stop_cause, observed);
-    run.error->survived = kept(run, observed);
-    run.exit_code.reset();
-    return;
-  }
-  if (base::boolean_or(done, "ok", false)) return end_well(run, observed);
-  run.status = RunStatus::kFailed;
-  if (*run.exit_code == 0) run.exit_code = 1;
-  const json raw = done.value("error", json::object());
-  RunError failure;
-  failure.name = base::string_or(raw, "name", "Error").substr(0, 200);
-  failure.message = base::string_or(raw, "message").substr(0, kMessageBytesMax);
-  failure.traceback = base::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
-  if (observed.stop_cause) return end_stopped_with(run, failure, observed);
-  failure.survived = kept(run, observed);
-  failure.cause = cause_of_exception(failure, interrupted, observed);
-  run.error = std::move(failure);
-}
-
-void end_by_exit(Run& run, int wait_status, const Observed& observed) {
+RunError failure_of_exit(int wait_status, int code, const Observed& observed) {
   const bool signalled = WIFSIGNALED(wait_status);
-  const int code = signalled ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-  run.exit_code = code;
-  if (code == 0 && observed.own_process) {
-    if (has_state_of_bash(run) && !observed.bash_state_kept) add_note(run, kNotKeptByBash);
-    return end_well(run, observed);
-  }
-  if (observed.stop_cause) {
-    end_stopped(run, *observed.stop_cause, observed);
-    return say_what_is_left(run, observed);
-  }
-  run.status = RunStatus::kFailed;
-  RunError failure;
+  const Cause full = Cause::kOom;
   if (observed.out_of_memory && code == 128 + SIGKILL) {
-    failure = {
-        name_of_stop(Cause::kOom), message_of_stop(Cause::kOom, observed), "", Cause::kOom, "", ""};
-  } else if (signalled) {
+    return {name_of_stop(full), message_of_stop(full, observed), "", full, "", ""};
+  }
+  if (code == 128 + SIGABRT && tells_of_full_heap(observed.last_words)) {
+    return {name_of_stop(full), message_of_full_heap(observed), "", full, "", ""};
+  }
+  RunError failure;
+  if (signalled) {
     const char* abbreviation = ::sigabbrev_np(WTERMSIG(wait_status));
     failure.name = std::string("SIG") + (abbreviation != nullptr ? abbreviation : "?");
     failure.message = "ended by " + failure.name;
@@ -243,8 +231,57 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
       (aborted && observed.forks_refused)) {
     failure.cause = Cause::kPids;
   }
+  return failure;
+}
+
+}  // namespace
+
+void end_by_message(Run& run, const json& done, const Observed& observed) {
+  const bool interrupted = base::boolean_or(done, "interrupted", false);
+  run.exit_code = static_cast<int>(base::integer_or(done, "exit_code", 0) & 0xff);
+  if (const std::string note = base::string_or(done, "note"); !note.empty()) {
+    add_note(run, note.substr(0, kMessageBytesMax));
+  }
+  if (observed.stop_cause && (interrupted || observed.children_interrupted)) {
+    end_stopped(run, *observed.stop_cause, observed);
+    run.error->survived = kept(run, observed);
+    run.exit_code.reset();
+    return tell_of_full_memory(run, observed);
+  }
+  if (base::boolean_or(done, "ok", false)) return end_well(run, observed);
+  run.status = RunStatus::kFailed;
+  if (*run.exit_code == 0) run.exit_code = 1;
+  const json raw = done.value("error", json::object());
+  RunError failure;
+  failure.name = base::string_or(raw, "name", "Error").substr(0, 200);
+  failure.message = base::string_or(raw, "message").substr(0, kMessageBytesMax);
+  failure.traceback = base::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
+  if (observed.stop_cause) {
+    end_stopped_with(run, failure, observed);
+    return tell_of_full_memory(run, observed);
+  }
+  failure.cause = cause_of_exception(failure, interrupted, observed);
   run.error = std::move(failure);
+  run.error->survived = kept(run, observed);
+  tell_of_full_memory(run, observed);
+}
+
+void end_by_exit(Run& run, int wait_status, const Observed& observed) {
+  const int code =
+      WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  run.exit_code = code;
+  if (code == 0 && observed.own_process) {
+    if (has_state_of_bash(run) && !observed.bash_state_kept) add_note(run, kNotKeptByBash);
+    return end_well(run, observed);
+  }
+  if (observed.stop_cause) {
+    end_stopped(run, *observed.stop_cause, observed);
+  } else {
+    run.status = RunStatus::kFailed;
+    run.error = failure_of_exit(wait_status, code, observed);
+  }
   say_what_is_left(run, observed);
+  tell_of_full_memory(run, observed);
 }
 
 void end_without_start(Run& run, const base::Error& why) {

@@ -54,7 +54,6 @@ constexpr const char* kEtcEntries[] = {"alternatives",
                                        "R/Makeconf",
                                        "R/Renviron",
                                        "R/ldpaths",
-                                       "R/repositories",
                                        "rpc",
                                        "services",
                                        "ssl/certs",
@@ -73,7 +72,8 @@ constexpr std::string_view kHarmlessSettings[] = {
 constexpr std::size_t kIniBytesMax = 256 * 1024;
 constexpr std::size_t kIniFilesMax = 256;
 
-// Debian's own line takes the place of the host's file, which may name indexes with logins.
+// Debian's own line takes the place of the host's file, which may name indexes with logins, as
+// R/repositories may: without that one R reads the list that comes with it.
 constexpr const char* kRProfile =
     "local({ r <- getOption(\"repos\"); r[\"CRAN\"] <- \"https://cloud.r-project.org\"; "
     "options(repos = r) })\n";

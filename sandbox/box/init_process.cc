@@ -18,6 +18,7 @@
 
 #include "base/process.h"
 #include "base/unix_socket.h"
+#include "sandbox/host_capacity.h"
 #include "sandbox/wire/zygote_protocol.h"
 
 namespace sandbox::box {
@@ -28,6 +29,7 @@ using wire::InitHead;
 using wire::InitMessage;
 
 constexpr std::chrono::seconds kAnswerTimeout{10};
+constexpr std::chrono::milliseconds kDeathPatience{500};
 constexpr int kSendTimeoutSeconds = 2;
 // A zygote that is busy with others takes a few milliseconds for each of them; one that is stopped
 // shall not keep sessions from starting plainly.
@@ -136,7 +138,7 @@ base::Status InitProcess::fork_from_zygote(const Recipe& recipe) {
   pair.theirs.reset();
   TRY(take_socket(std::move(pair.ours)));
   warm_ = true;
-  return wait_until_ready(first_answer);
+  return wait_until_ready(recipe, first_answer);
 }
 
 base::Status InitProcess::launch(const Recipe& recipe) {
@@ -150,12 +152,29 @@ base::Status InitProcess::launch(const Recipe& recipe) {
   const pid_t outside_half = TRY(base::spawn(options));
   pair.theirs.reset();
   base::Status ready = take_socket(std::move(pair.ours));
-  if (ready.ok()) ready = wait_until_ready(Clock::now() + kAnswerTimeout);
+  if (ready.ok()) ready = wait_until_ready(recipe, Clock::now() + recipe.patience);
+  if (!ready.ok()) {
+    const base::UniqueFd outside(static_cast<int>(::syscall(SYS_pidfd_open, outside_half, 0)));
+    ready = explained(std::move(ready).error(), outside);
+  }
   // It has ended, unless it hangs. Not reaped yet, so the id is still its own.
   if (!ready.ok()) (void)::kill(outside_half, SIGKILL);
   int status = 0;
   (void)::waitpid(outside_half, &status, 0);
   return ready;
+}
+
+Error InitProcess::explained(Error failure, const base::UniqueFd& outside_half) const {
+  for (const int pidfd : {outside_half.get(), pidfd_.get()}) {
+    if (pidfd < 0 || failure.kind == Error::Kind::kCapacity) continue;
+    // Its socket is closed a moment before it has ended.
+    (void)base::wait_for(pidfd, POLLIN, Clock::now() + kDeathPatience);
+    if (!was_killed(pidfd).value_or(false)) continue;
+    return base::error(Error::Kind::kCapacity,
+                       "hutch-init was killed while it started, as the kernel does where memory "
+                       "is short");
+  }
+  return failure;
 }
 
 base::Status InitProcess::take_socket(base::UniqueFd socket) {
@@ -168,8 +187,8 @@ base::Status InitProcess::take_socket(base::UniqueFd socket) {
   return base::done();
 }
 
-base::Status InitProcess::wait_until_ready(Clock::time_point first_answer) {
-  const auto deadline = Clock::now() + kAnswerTimeout;
+base::Status InitProcess::wait_until_ready(const Recipe& recipe, Clock::time_point first_answer) {
+  const auto deadline = Clock::now() + recipe.patience;
   bool is_ready = false;
   while (!is_ready) {
     std::string text;

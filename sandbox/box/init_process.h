@@ -41,9 +41,10 @@ class InitProcess {
     std::string plan;
     // The mounts that the plan says are sent; called for each attempt, which uses them up.
     std::function<base::Result<std::vector<base::UniqueFd>>()> make_mounts;
+    std::chrono::milliseconds patience{10'000};  // for the box to be up
   };
 
-  // Blocks until the box is up, at most ten seconds. The error names the step that failed. From the
+  // Blocks until the box is up. The error names the step that failed. From the
   // zygote of that directory, or where it has none that answers, from the program.
   static base::Result<std::unique_ptr<InitProcess>> start(EventLoop& loop, const Recipe& recipe,
                                                           Events events);
@@ -94,7 +95,10 @@ class InitProcess {
   static base::Status send_mounts(int socket, const Recipe& recipe);
   // Waits until the box is up, for the first answer only until `first_answer`: a zygote has a short
   // time for it.
-  base::Status wait_until_ready(Clock::time_point first_answer);
+  base::Status wait_until_ready(const Recipe& recipe, Clock::time_point first_answer);
+  // Tells what was killed before the box was up, see was_killed(), as a limit of the machine.
+  [[nodiscard]] base::Error explained(base::Error failure,
+                                      const base::UniqueFd& outside_half) const;
   base::Status take_socket(base::UniqueFd socket);
   void end_process();
   static base::Result<wire::InitHead> receive(int socket, std::string& text, base::UniqueFd& fd,

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
+#include "sandbox/box/new_obeyed_files.h"
 #include "sandbox/box/stream_file.h"
 #include "sandbox/box/worker.h"
 #include "sandbox/run.h"
@@ -30,6 +31,7 @@ struct Job {
   std::int64_t deadline_at_ms = 0;  // steady clock; while held, what is left of it
   bool deadline_held = false;
   FileChanges::Snapshot files_before;
+  ObeyedNames obeyed_before;
   std::int64_t started_file_time_ns = 0;
   std::int64_t started_process_time = 0;  // process_clock()
   std::int64_t oom_kills_before = 0;

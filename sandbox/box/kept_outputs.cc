@@ -90,8 +90,13 @@ void KeptOutputs::make_room() {
     kept_.pop_front();
     bytes_ -= oldest.bytes;
     const base::UniqueFd old = open_directory(runs_fd_, oldest.run_id.c_str());
-    if (old.valid()) make_small(old.get());
+    if (!old.valid()) continue;
+    const std::int64_t before = bytes_of_run(old.get());
+    make_small(old.get());
+    const std::int64_t dropped = before - bytes_of_run(old.get());
+    if (dropped > 0) uncounted_ = {uncounted_.runs + 1, uncounted_.bytes + dropped};
   }
+  if (uncounted_.runs > 0 && add_dropped_outputs(session_fd_, uncounted_)) uncounted_ = {};
 }
 
 void KeptOutputs::find_earlier(const std::string& than) {

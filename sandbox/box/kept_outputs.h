@@ -6,12 +6,16 @@
 #include <deque>
 #include <string>
 
+#include "sandbox/dropped_outputs.h"
+
 namespace sandbox::box {
 
 class KeptOutputs {
  public:
-  // `runs_fd` is borrowed: the directory of the runs. Nothing of a box has written in it.
-  KeptOutputs(int runs_fd, std::int64_t bytes_max) : runs_fd_(runs_fd), bytes_max_(bytes_max) {}
+  // Both are borrowed: the directory of the session, where what was dropped is counted, and that of
+  // the runs. Nothing of a box has written in them.
+  KeptOutputs(int session_fd, int runs_fd, std::int64_t bytes_max)
+      : session_fd_(session_fd), runs_fd_(runs_fd), bytes_max_(bytes_max) {}
 
   // A run has ended: counts it, and makes room where the bound is passed.
   void add(const std::string& run_id);
@@ -26,11 +30,13 @@ class KeptOutputs {
   void find_earlier(const std::string& than);
   void make_room();
 
+  const int session_fd_;
   const int runs_fd_;
   const std::int64_t bytes_max_;
   bool found_earlier_ = false;
   std::deque<Kept> kept_;  // oldest first
   std::int64_t bytes_ = 0;
+  DroppedOutputs uncounted_;
 };
 
 }  // namespace sandbox::box

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "sandbox/box/bash_state.h"
@@ -21,6 +22,23 @@ constexpr const char* kUnfinished = "bash.new";
 constexpr const char* kInBox = "run/hutch/state";
 // It is read and written between two runs.
 constexpr std::size_t kShellBytesMax = 1 << 20;
+constexpr std::size_t kLacksWithin = 64;  // it is the second line
+constexpr std::size_t kLacksMost = 150;
+
+// Leaves out what can neither be in a name nor stand between names: the code may have written it.
+std::string not_kept_in(std::string_view state) {
+  constexpr std::string_view kHead = "\n# not kept: ";
+  const std::size_t place = state.substr(0, kLacksWithin).find(kHead);
+  if (place == std::string_view::npos) return "";
+  std::string said(state.substr(place + kHead.size(), kLacksMost));
+  said.resize(std::min(said.size(), said.find('\n')));
+  const auto is_odd = [](char one) {
+    return !((one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z') ||
+             (one >= '0' && one <= '9') || one == '_' || one == ' ' || one == ',' || one == '-');
+  };
+  std::erase_if(said, is_odd);
+  return said;
+}
 
 }  // namespace
 
@@ -67,6 +85,7 @@ bool KeptShell::put_back() {
   if (kept.ok()) (void)::fsync(kept.value().get());
   stored_number_ = synced_number_ = bash_state_number_of(text);
   next_ = 1 - newer;
+  not_kept_ = not_kept_in(text);
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -42,6 +43,8 @@ class KeptShell {
   void flush();
   // Returns whether the copy is what bash has now, as far as it has anything.
   [[nodiscard]] bool is_stored() const;
+  // Names, once, what the copy that was put back says that it has not.
+  [[nodiscard]] std::string take_not_kept() { return std::exchange(not_kept_, ""); }
 
  private:
   KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
@@ -66,6 +69,7 @@ class KeptShell {
   std::size_t next_ = 0;            // the file that is written next: the other one is on the disk
   std::int64_t stored_number_ = 0;  // bash_state_number() of the newest copy
   std::int64_t synced_number_ = 0;  // of the one that is on the disk
+  std::string not_kept_;
   EventLoop::TimerId rest_end_ = 0;
   std::unique_ptr<SideThread> side_;
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
@@ -42,6 +43,7 @@ constexpr std::chrono::milliseconds kRestMin{100};
 constexpr std::chrono::seconds kSilenceMost{60};
 constexpr std::chrono::minutes kWishMost{10};
 constexpr std::int64_t kRoomLookBytes = 16 << 20;
+constexpr std::int64_t kBytesWithoutShare = 1 << 20;
 // A snapshot may have so much more than the one before, and a part of that, whatever else it may
 // have: nothing that was stored is lost because the session is to store less from now on.
 constexpr std::int64_t kGrowthBytes = 4 << 20;
@@ -73,12 +75,23 @@ std::array<std::int64_t, 3> numbers_in(std::string_view text) {
 }  // namespace
 
 base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int directory_fd,
-                                                         const std::string& name,
-                                                         const Most& most) {
+                                                         const std::string& name, const Most& most,
+                                                         SnapshotFiles::Check check) {
   auto directory = TRY(base::duplicate(directory_fd));
-  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, most));
+  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, most, check));
   kept->side_ = TRY(SideThread::create(loop));
   return kept;
+}
+
+// Who has started this box has told already that it may store little.
+KeptState::KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
+                     const Most& most, SnapshotFiles::Check check)
+    : loop_(loop),
+      files_(std::move(directory), name, check),
+      most_(most),
+      bytes_before_(files_.bytes_there()) {
+  look_at_share();
+  if (no_share_ == NoRoom::kYes) no_share_ = NoRoom::kTold;
 }
 
 std::vector<int> KeptState::Ends::all() const {
@@ -164,10 +177,33 @@ bool KeptState::take_writer() {
   return true;
 }
 
+// An interpreter that was killed itself has hung up.
+bool KeptState::take_reader() {
+  if (!began_ || snapshot_wish_ == 0 || side_->busy() || !pipe_.valid()) return false;
+  pollfd writers{.fd = pipe_.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&writers, 1, 0) < 0 || (writers.revents & POLLHUP) != 0) return false;
+  return !std::exchange(lost_reader_, true);
+}
+
 bool KeptState::take_no_room() {
   if (no_room_ != NoRoom::kYes) return false;
   no_room_ = NoRoom::kTold;
   return true;
+}
+
+bool KeptState::take_no_share() {
+  if (no_share_ != NoRoom::kYes) return false;
+  no_share_ = NoRoom::kTold;
+  return true;
+}
+
+// Other sessions of the principal may have stored something since the last look.
+void KeptState::look_at_share() {
+  if (::faccessat(files_.directory_fd(), kShareUsedUp, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    no_share_ = NoRoom::kNo;
+  } else if (no_share_ == NoRoom::kNo) {
+    no_share_ = NoRoom::kYes;
+  }
 }
 
 bool KeptState::take_set_aside() { return std::exchange(set_aside_, false); }
@@ -248,7 +284,8 @@ void KeptState::handle(char letter, std::string_view content) {
 }
 
 KeptState::Wish KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
-  wish_bytes_max_ = std::max(bytes_max, as_before_most());
+  look_at_share();
+  wish_bytes_max_ = std::max(within_share(bytes_max), as_before_most());
   wisher_ = std::move(then);
   wish_began_ = Clock::now();
   wait_on();
@@ -303,6 +340,8 @@ void KeptState::begin_file(std::int64_t wish) {
   const bool was_cut = began_ && std::exchange(was_cut_, true);
   if (was_cut && !(wisher_ && wish == last_wish_)) return drop_snapshot();
   if (!began_) began_ = Clock::now();
+  lost_reader_ = false;
+  look_at_share();
   files_.drop();
   if (find_room()) (void)files_.begin();
 }
@@ -316,8 +355,12 @@ std::int64_t KeptState::as_before_most() const {
   return bytes_before_ == 0 ? 0 : std::min(grown, most_.bytes_in_all);
 }
 
+std::int64_t KeptState::within_share(std::int64_t bytes) const {
+  return no_share_ == NoRoom::kNo ? bytes : std::min(bytes, kBytesWithoutShare);
+}
+
 std::int64_t KeptState::unasked_most() const {
-  return std::max(most_.unasked_bytes, as_before_most());
+  return std::max(within_share(most_.unasked_bytes), as_before_most());
 }
 
 std::int64_t KeptState::bytes_most() const {

@@ -2,7 +2,7 @@
 // keeps, and the next interpreter of the session reads it. Used from the loop's thread.
 //
 // The file is code, to whoever reads it: nobody does outside of a box of this session. A snapshot
-// takes the place of the one before once all of it is on the disk (snapshot_files.h). Whoever
+// takes the place of the one before once all of it was read back (snapshot_files.h). Whoever
 // writes may be hostile: what it makes hutch-box and the disk do is bounded in bytes, and in time
 // by kRestsPerWork.
 #pragma once
@@ -35,8 +35,9 @@ class KeptState {
   };
   // `directory_fd` is borrowed: that of the session's state, in which the files have `name`, as one
   // language is called.
-  static base::Result<std::unique_ptr<KeptState>> open(EventLoop& loop, int directory_fd,
-                                                       const std::string& name, const Most& most);
+  static base::Result<std::unique_ptr<KeptState>> open(
+      EventLoop& loop, int directory_fd, const std::string& name, const Most& most,
+      SnapshotFiles::Check check = check_snapshot_end);
   ~KeptState();
   KeptState(const KeptState&) = delete;
   KeptState& operator=(const KeptState&) = delete;
@@ -66,6 +67,9 @@ class KeptState {
   // The kernel, or the watch, has killed something for memory. Returns whether that was the writer
   // of a snapshot, which is the first that is chosen.
   [[nodiscard]] bool take_writer();
+  // As take_writer(), where the interpreter writes by itself: of its snapshot, which goes on, only
+  // the process can have been killed that reads back what was asked for. Once for each snapshot.
+  [[nodiscard]] bool take_reader();
 
   [[nodiscard]] bool has_snapshot() const;
   // An interpreter that is asked to begin anew, and all later ones, find nothing; nor does anybody
@@ -88,13 +92,12 @@ class KeptState {
   // The host's disk had no room for a snapshot since the last one that was stored. Said once until
   // there is one again.
   [[nodiscard]] bool take_no_room();
+  // So it is with what the sessions of the principal may store together (kShareUsedUp).
+  [[nodiscard]] bool take_no_share();
 
  private:
-  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name, const Most& most)
-      : loop_(loop),
-        files_(std::move(directory), name),
-        most_(most),
-        bytes_before_(files_.bytes_there()) {}
+  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name, const Most& most,
+            SnapshotFiles::Check check);
 
   void reader_has_ended();
   void on_packets();
@@ -115,10 +118,13 @@ class KeptState {
   // Returns how many bytes a snapshot may have because of the one before; one that nobody has asked
   // for; the one that is on.
   [[nodiscard]] std::int64_t as_before_most() const;
+  // Returns so many of these bytes as the principal's sessions leave for this one.
+  [[nodiscard]] std::int64_t within_share(std::int64_t bytes) const;
   [[nodiscard]] std::int64_t unasked_most() const;
   [[nodiscard]] std::int64_t bytes_most() const;
   void tell(std::chrono::milliseconds next);
   [[nodiscard]] bool find_room();
+  void look_at_share();
   // Tells who writes when it may come again, and hears nothing of it until then.
   void rest();
   void listen(bool listens);
@@ -140,7 +146,8 @@ class KeptState {
   std::optional<Clock::time_point> began_;  // the snapshot that is on
   bool is_heard_ = false;
   bool is_being_read_ = false;
-  bool was_cut_ = false;  // the snapshot that is on has begun twice
+  bool was_cut_ = false;      // the snapshot that is on has begun twice
+  bool lost_reader_ = false;  // of the snapshot that is on
   std::int64_t commits_ = 0;
   std::int64_t ends_ = 0;  // of what is written, read or said to be lost
   std::int64_t last_wish_ = 0;
@@ -152,7 +159,9 @@ class KeptState {
   EventLoop::TimerId wish_end_ = 0;
   EventLoop::TimerId rest_end_ = 0;
   bool set_aside_ = false;
-  enum class NoRoom { kNo, kYes, kTold } no_room_ = NoRoom::kNo;
+  enum class NoRoom { kNo, kYes, kTold };
+  NoRoom no_room_ = NoRoom::kNo;
+  NoRoom no_share_ = NoRoom::kNo;
 };
 
 }  // namespace sandbox::box

@@ -27,12 +27,12 @@ MemoryView::MemoryView(int root_fd, const Limits& limits)
   if (!files::change_mode(place.get(), S_IRUSR | S_IRGRP | S_IROTH)) file_.reset();
 }
 
-bool MemoryView::is_due() const {
-  return file_.valid() && std::chrono::steady_clock::now() - shown_at_ >= kPause;
+bool MemoryView::is_due(Clock::time_point now) const {
+  return file_.valid() && now - shown_at_ >= kPause;
 }
 
-void MemoryView::show(std::int64_t used_bytes, std::int64_t cache_bytes) {
-  shown_at_ = std::chrono::steady_clock::now();
+void MemoryView::show(std::int64_t used_bytes, std::int64_t cache_bytes, Clock::time_point now) {
+  shown_at_ = now;
   // As long as before, so that whoever reads it meanwhile finds whole lines. In memory: when there
   // is no room the last one stays.
   const std::string text = meminfo_of(total_bytes_, used_bytes, cache_bytes);

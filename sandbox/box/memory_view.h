@@ -14,15 +14,18 @@ class MemoryView {
   // `root_fd` is the root of a box that is up, whose plan has add_machine_view().
   MemoryView(int root_fd, const Limits& limits);
 
+  using Clock = std::chrono::steady_clock;
+
   // Whether a second has passed since it was written: what is used costs something to ask.
-  [[nodiscard]] bool is_due() const;
+  [[nodiscard]] bool is_due(Clock::time_point now = Clock::now()) const;
   // `used_bytes` with `cache_bytes`, as Cgroup tells them.
-  void show(std::int64_t used_bytes, std::int64_t cache_bytes);
+  void show(std::int64_t used_bytes, std::int64_t cache_bytes,
+            Clock::time_point now = Clock::now());
 
  private:
   base::UniqueFd file_;  // not valid where it cannot be opened: then all stays free
   std::int64_t total_bytes_;
-  std::chrono::steady_clock::time_point shown_at_{};
+  Clock::time_point shown_at_{};
 };
 
 }  // namespace sandbox::box

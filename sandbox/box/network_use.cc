@@ -38,10 +38,7 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
 }  // namespace
 
 void Runs::network_used(const json& event) {
-  if (base::string_or(event, "event") == "refused" &&
-      telemetry_hosts_.includes(base::string_or(event, "host"))) {
-    return;
-  }
+  if (telemetry_hosts_.is_about(event)) return;
   const std::int64_t port = base::integer_or(event, "port", 0);
   const std::string host =
       base::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");

@@ -18,6 +18,18 @@ constexpr std::string_view kTryAgain[] = {"Resource temporarily unavailable", "E
 // A socket that has nothing to read says the same: what was called tells them apart.
 constexpr std::string_view kForks[] = {"fork", "_execute_child", "spawn"};
 
+// strerror(3), C++, xalloc, gcc, Go, Java, and node for buffers and WebAssembly.
+constexpr std::string_view kMemoryWords[] = {
+    "Cannot allocate memory",         "std::bad_alloc",           "memory exhausted",
+    "out of memory allocating",       "runtime: out of memory",   "java.lang.OutOfMemoryError",
+    "Array buffer allocation failed", "could not allocate memory"};
+// Exceptions of Python and its libraries, as numpy._core._exceptions._ArrayMemoryError, and
+// DuckDB's.
+constexpr std::string_view kMemoryExceptions[] = {"MemoryError", "OutOfMemoryException"};
+// A process of node's, and a thread of its worker_threads.
+constexpr std::string_view kHeapWords[] = {"JavaScript heap out of memory",
+                                           "JS heap out of memory"};
+
 // glibc, curl, node and pip.
 constexpr std::string_view kNoNetworkWords[] = {"Temporary failure in name resolution",
                                                 "Network is unreachable",
@@ -39,7 +51,27 @@ bool has_any(std::string_view text, const std::string_view (&words)[kCount]) {
   });
 }
 
+// Returns whether a line begins with the exception: its name, with that of its module before it.
+bool has_line_of(std::string_view exception, std::string_view text) {
+  for (std::size_t at = text.find(exception); at != text.npos; at = text.find(exception, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const std::string_view module = before.substr(before.find_last_of('\n') + 1);
+    const std::string_view behind = text.substr(at + exception.size());
+    const bool ends = behind.empty() || behind[0] == ':' || behind[0] == '\n';
+    if (ends && module.find(' ') == module.npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool tells_of_refused_memory(std::string_view text) {
+  return has_any(text, kMemoryWords) ||
+         std::any_of(std::begin(kMemoryExceptions), std::end(kMemoryExceptions),
+                     [text](std::string_view exception) { return has_line_of(exception, text); });
+}
+
+bool tells_of_full_heap(std::string_view text) { return has_any(text, kHeapWords); }
 
 bool tells_of_refused_fork(std::string_view text) {
   if (text.find("can't start new thread") != std::string_view::npos) return true;

@@ -19,6 +19,11 @@ bool is_too_large_error(std::string_view message);
 // EFBIG, in the words of programs and shells.
 bool tells_of_too_large_file(std::string_view text);
 
+// Memory was asked for and not given, in the words of programs and languages.
+bool tells_of_refused_memory(std::string_view text);
+// V8 has ended the process, or a thread of it, since the heap was full.
+bool tells_of_full_heap(std::string_view text);
+
 // No route, or nobody who knows names.
 bool tells_of_no_network(std::string_view text);
 bool tells_of_unreachable_address(std::string_view text);

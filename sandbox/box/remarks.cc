@@ -36,11 +36,26 @@ std::string full_memory(std::int64_t memory_mb) {
          "(limits.memory_mb), which begins without this one's files and variables";
 }
 
-// Returns whether the run failed with one allocation, which took nothing with it.
-bool asked_for_too_much(const Run& run) {
-  return run.error &&
-         (run.error->name.ends_with("MemoryError") ||
-          run.error->message.find("Array buffer allocation failed") != std::string::npos);
+std::string full_heap(std::int64_t memory_mb) {
+  return "V8 gives the heap of JavaScript about half of this session's " +
+         std::to_string(memory_mb) +
+         " MB of memory (limits.memory_mb), and 2 to 4 GB at most: keep less at once, or run "
+         "`node --max-old-space-size=MB file.js` in bash, which gives it as many of them; "
+         "create_session with more begins without this one's files and variables";
+}
+
+std::string full_engine(std::int64_t memory_mb) {
+  return "DuckDB takes half of this session's " + std::to_string(memory_mb) +
+         " MB of memory (limits.memory_mb): SET memory_limit gives it more of them, create_session "
+         "with more begins without this one's files and tables";
+}
+
+// Returns whether DuckDB has refused a statement of SQL. What it has moved to the disk is no
+// memory.
+bool is_of_full_engine(const Run& run) {
+  return run.language == Language::kSql && run.error &&
+         run.error->name.ends_with("OutOfMemoryException") &&
+         run.error->message.find("max_temp_directory_size") == std::string::npos;
 }
 
 // Returns whether code of Python or JavaScript misses a name; bash and SQL have what runs before
@@ -111,7 +126,14 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
   if (has_network && anywhere(tells_of_unreachable_address)) add_note(run, kByNameOnly);
   if (has_network && anywhere(tells_of_closed_port)) add_note(run, kOtherPort);
   if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
-  if (asked_for_too_much(run)) add_note(run, full_memory(limits.memory_mb));
+  if (is_of_full_engine(run)) {
+    add_note(run, full_engine(limits.memory_mb));
+  } else if (anywhere(tells_of_full_heap)) {
+    add_note(run, full_heap(limits.memory_mb));
+  } else if (anywhere(tells_of_refused_memory) ||
+             (run.error && tells_of_refused_memory(run.error->name))) {
+    add_note(run, full_memory(limits.memory_mb));
+  }
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
   const bool is_disk = run.error && run.error->cause == Cause::kDisk;
   if (is_disk || (failed && tells_of_own_too_large_file(stderr_tail))) {

@@ -19,6 +19,8 @@ namespace {
 constexpr seconds kQuiet{1};
 constexpr seconds kIdleWhereMemoryIsShort{5};
 constexpr std::int64_t kTurns = 16;
+// Processes go on beside that for no longer, where a client wants them stopped.
+constexpr seconds kStoringBesideOthersMost{20};
 // Less than the patience of a server that has asked for the end.
 constexpr seconds kRevokedMost{20};
 
@@ -44,22 +46,25 @@ base::Status Rest::pause(Pauser pauser) {
     return base::error(Error::Kind::kConflict, "the session is being stored already");
   }
   if (!paused()) {
-    // One that nobody has used yet, as a spare, is to be there at once; and a client wants what
-    // goes on in it stopped at once.
-    const bool stores =
-        is_somebodys() && !of_.spec.pauses_at_end && (pauser == Pauser::kIdleness || may_rest());
+    // One that nobody has used yet, as a spare, is to be there at once.
+    const bool stores = is_somebodys() && !of_.spec.pauses_at_end;
     if (!stores) TRY(freeze(true));
     paused_since_ = Clock::now();
     paused_on_request_ = false;
+    held_by_.clear();
     of_.runs.hold();
-    if (stores) store_and_rest();
+    if (stores) store_and_rest(pauser);
+    if (!paused()) {
+      return base::error(Error::Kind::kInternal, "its processes could not be frozen");
+    }
   }
   if (pauser == Pauser::kClient) paused_on_request_ = true;
   return base::done();
 }
 
-bool Rest::may_rest() const {
-  return !of_.runs.has_what_cannot_be_stored() && !has_files_in_memory();
+std::string Rest::what_holds_it() const {
+  const std::string held_by = of_.runs.what_cannot_be_stored();
+  return held_by.empty() && has_files_in_memory() ? "there are files in /dev/shm" : held_by;
 }
 
 // In /dev/shm, which ends with the box. Hutch's own there begins with a dot.
@@ -71,26 +76,33 @@ bool Rest::has_files_in_memory() const {
 
 // Interpreters are there, which run nothing, and what runs have left behind: they are frozen when
 // all is stored that can be, and not needed any more where that is everything.
-void Rest::store_and_rest() {
+void Rest::store_and_rest(Pauser pauser) {
   is_storing_ = true;
-  of_.runs.store([this, pause = ++pauses_](bool whole) { rest_once_quiet(pause, whole); });
+  const int pause = ++pauses_;
+  of_.runs.store([this, pause](const std::string& held_by) { rest_once_quiet(pause, held_by); });
+  if (!is_storing_ || pauser != Pauser::kClient) return;
+  const std::string held_by = what_holds_it();
+  if (held_by.empty()) return;
+  of_.loop.after(kStoringBesideOthersMost,
+                 [this, pause, held_by] { rest_once_quiet(pause, held_by); });
 }
 
 // A server may be about to open a file by the root of the box that it was given before the pause.
-void Rest::rest_once_quiet(int pause, bool whole) {
+void Rest::rest_once_quiet(int pause, const std::string& held_by) {
   if (has_ended_ || !is_storing_ || pause != pauses_) return;  // somebody uses it
   const auto left = kQuiet - (Clock::now() - last_use_);
-  if (whole && left > Clock::duration::zero()) {
+  if (held_by.empty() && left > Clock::duration::zero()) {
     of_.loop.after(std::chrono::ceil<std::chrono::milliseconds>(left),
-                   [this, pause] { rest_once_quiet(pause, true); });
+                   [this, pause] { rest_once_quiet(pause, ""); });
     return;
   }
   is_storing_ = false;
-  rest(whole && may_rest());
+  held_by_ = held_by.empty() ? what_holds_it() : held_by;
+  rest();
 }
 
-void Rest::rest(bool whole) {
-  if (!whole) {
+void Rest::rest() {
+  if (!held_by_.empty()) {
     // One that cannot be frozen is tried again, as one that is idle.
     if (!freeze(true).ok()) (void)resume();
     return;
@@ -120,7 +132,7 @@ void Rest::shut_down(const std::string& why, Ending ending) {
   if (std::exchange(is_ending_, true)) return;  // it goes on storing
   if (paused() && !std::exchange(is_storing_, false)) (void)freeze(false);
   of_.runs.close();
-  of_.runs.store([this, why](bool) {
+  of_.runs.store([this, why](const std::string&) {
     of_.stored_state->flush();
     of_.end(why);
   });

@@ -57,6 +57,11 @@ class Rest {
   [[nodiscard]] std::optional<std::chrono::seconds> paused_for() const;
   // Whether nothing goes on in it: it is paused, and all that could be stored is.
   [[nodiscard]] bool is_frozen() const { return paused() && !is_storing_ && !is_ending_; }
+  // Whether what it knows is on its way to the disk.
+  [[nodiscard]] bool is_storing() const { return is_storing_ || is_ending_; }
+  // Says why a frozen one keeps its processes; empty where nothing was looked for, as in one that
+  // is never let go.
+  [[nodiscard]] std::string held_by() const { return is_frozen() ? held_by_ : ""; }
   // Looked at from time to time: a run that is on is a use.
   [[nodiscard]] bool idle_too_long();
   // Whether it is paused, and the host has so little memory left that it is to end.
@@ -66,12 +71,12 @@ class Rest {
   base::Status freeze(bool frozen);
   // Whether somebody has used the session, and would miss what it knows.
   [[nodiscard]] bool is_somebodys() const;
-  // Whether nothing is left in it that no snapshot has.
-  [[nodiscard]] bool may_rest() const;
+  // Names something in it that no snapshot has; empty: there is nothing.
+  [[nodiscard]] std::string what_holds_it() const;
   [[nodiscard]] bool has_files_in_memory() const;
-  void store_and_rest();
-  void rest_once_quiet(int pause, bool whole);
-  void rest(bool whole);
+  void store_and_rest(Pauser pauser);
+  void rest_once_quiet(int pause, const std::string& held_by);
+  void rest();
   // Takes turns with other boxes: each is to see what others have given back.
   [[nodiscard]] MemoryLeft host_memory_left() const;
 
@@ -83,6 +88,7 @@ class Rest {
   bool paused_on_request_ = false;
   int pauses_ = 0;
   bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
+  std::string held_by_;      // why it was frozen and not stored alone
   bool is_ending_ = false;   // once what it knows is stored
   bool has_ended_ = false;
   Clock::time_point last_use_ = Clock::now();

@@ -67,6 +67,9 @@ std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& prof
       {"PYTHONUNBUFFERED", "1"},
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
       {"npm_config_prefix", "/home/user/.local"},
+      // As JavaScript's cells have it: what install_packages and `npm install -g` have put there is
+      // found wherever a program lies.
+      {"NODE_PATH", "/workspace/node_modules:/home/user/.local/lib/node_modules"},
       {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
       {"npm_config_update_notifier", "false"},
       {"npm_config_yes", "true"},  // nobody is there whom npx could ask

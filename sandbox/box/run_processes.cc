@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "sandbox/box/process_tree.h"
 #include "sandbox/files/box_path.h"
 
@@ -67,25 +68,20 @@ struct Process {
 };
 
 std::optional<Stat> read_stat(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text, '\0');
+  const std::string text = base::text_of_file("/proc/" + std::to_string(pid) + "/stat");
   // The name of the program is its own choice, and may hold anything but a NUL.
   const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(text.substr(name_end + 2));
-  constexpr int kFirstField = 3;
-  constexpr int kFlags = 9;
-  constexpr int kStartTime = 22;
+  if (name_end == std::string::npos || name_end + 2 > text.size()) return std::nullopt;
+  constexpr std::size_t kFirstField = 3;
+  constexpr std::size_t kFlags = 9 - kFirstField;
+  constexpr std::size_t kStartTime = 22 - kFirstField;
   constexpr std::uint64_t kForkedWithoutExec = 0x40;  // PF_FORKNOEXEC
-  std::string skipped;
-  for (int field = kFirstField; field < kFlags; ++field) fields >> skipped;
-  std::uint64_t flags = 0;
-  fields >> flags;
-  for (int field = kFlags + 1; field < kStartTime; ++field) fields >> skipped;
-  Stat stat{.is_only_forked = (flags & kForkedWithoutExec) != 0};
-  fields >> stat.started;
-  return fields ? std::optional(stat) : std::nullopt;
+  const auto fields = base::split(std::string_view(text).substr(name_end + 2), ' ');
+  if (fields.size() <= kStartTime) return std::nullopt;
+  const auto flags = base::number_of<std::uint64_t>(fields[kFlags]);
+  const auto started = base::number_of<std::int64_t>(fields[kStartTime]);
+  if (!flags || !started) return std::nullopt;
+  return Stat{.started = *started, .is_only_forked = (*flags & kForkedWithoutExec) != 0};
 }
 
 std::optional<std::int64_t> start_time(pid_t pid) {
@@ -269,15 +265,19 @@ std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince
   return left;
 }
 
-bool has_other_processes(const InitProcess& init, const std::set<pid_t>& workers) {
+std::string other_process(const InitProcess& init, const std::set<pid_t>& workers) {
   base::WorkBudget budget(kShortLook);
   for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
-    if (!budget.take()) return true;
+    if (!budget.take()) return "many processes";
     const auto process = read_process(pid);
     if (!process || process->is_zombie || workers.contains(process->pid)) continue;
-    if (!is_own(pid, *process)) return true;
+    if (is_own(pid, *process)) continue;
+    const std::string command = command_line(pid);
+    return "process " + std::to_string(process->pid) + " (" +
+           shown_command(command.empty() || command.starts_with(kShell) ? process->name : command) +
+           ")";
   }
-  return false;
+  return "";
 }
 
 std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device) {

@@ -47,10 +47,10 @@ inline constexpr std::size_t kLeftProcessesTold = 5;
 // what is in its session, have open to write to; as far as a short look tells.
 std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device);
 
-// Returns whether there is a process in the box that is neither init, nor one of `workers` (their
-// pids inside the box), nor hutch's own. One that has ended counts for nothing. A tree too large
-// for a short look has others.
-bool has_other_processes(const InitProcess& init, const std::set<pid_t>& workers);
+// Names a process in the box that is neither init, nor one of `workers` (their pids inside the
+// box), nor hutch's own; empty where there is none. One that has ended counts for nothing. A tree
+// too large for a short look has others.
+std::string other_process(const InitProcess& init, const std::set<pid_t>& workers);
 
 // Ends every process of the box but `workers` (their pids inside the box) and init.
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);

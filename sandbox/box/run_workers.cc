@@ -70,6 +70,9 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, For who
   };
   auto worker = Worker::start(context_.loop, context_.init, start, std::move(events));
   if (!worker.ok() && state.stored.snapshot.valid()) kept->was_not_given();
+  if (kept != nullptr) {
+    slots_[interpreter_of_run(job.run)].tells_waking = state.stored.snapshot.valid();
+  }
   return worker;
 }
 
@@ -84,29 +87,42 @@ bool Runs::has_state_of(const Interpreter& interpreter) const {
   return kept != nullptr && kept->has_snapshot();
 }
 
-bool Runs::has_what_cannot_be_stored() const {
-  if (context_.kept_shell == nullptr || busy() || !contexts().empty()) return true;
-  if (!note_for_next_.empty()) return true;  // nobody has heard it yet
+std::string Runs::what_cannot_be_stored() const {
+  if (context_.kept_shell == nullptr) return "nothing of it is stored (autosave_mb)";
+  if (!jobs_.empty()) {
+    const std::string& id = jobs_.begin()->first;
+    return (is_in_terminal(id) ? "a terminal is open (" : "a run is not over (") + id + ")";
+  }
+  if (!contexts().empty()) return "its contexts have interpreters of their own";
+  const char* const unheard = "its next run is to hear what was lost before";
+  if (!note_for_next_.empty()) return unheard;
   for (const auto& [interpreter, slot] : slots_) {
     const bool is_used = slot.worker != nullptr && slot.execution_count > 0;
-    if (is_used && slot.holds_state && kept_state_of(interpreter) == nullptr) return true;
-    if (!slot.loss.empty()) return true;
+    if (is_used && slot.holds_state && kept_state_of(interpreter) == nullptr) {
+      return std::string(name_of(interpreter.language)) +
+             " has something that is not stored, as temporary tables";
+    }
+    if (!slot.loss.empty()) return unheard;
   }
-  return has_other_processes(context_.init, workers());
+  return other_process(context_.init, workers());
 }
 
-void Runs::store(std::function<void(bool whole)> then) {
-  if (context_.kept_shell == nullptr) return then(false);
+void Runs::store(std::function<void(const std::string& held_by)> then) {
+  if (context_.kept_shell == nullptr) return then(what_cannot_be_stored());
   context_.kept_shell->store();
   struct Answers {
     std::size_t missing = 1;
-    bool whole = true;
+    std::string held_by;  // the first of what is told
   };
   const auto answers = std::make_shared<Answers>();
-  const auto answer = [this, answers, then = std::move(then)](bool whole) {
-    answers->whole = answers->whole && whole;
+  const auto answer = [this, answers, then = std::move(then)](const std::string& held_by) {
+    if (answers->held_by.empty()) answers->held_by = held_by;
     if (--answers->missing > 0) return;
-    then(answers->whole && context_.kept_shell->is_stored() && !has_what_cannot_be_stored());
+    if (const std::string left = what_cannot_be_stored(); !left.empty()) answers->held_by = left;
+    if (answers->held_by.empty() && !context_.kept_shell->is_stored()) {
+      answers->held_by = "what bash knows is not stored";
+    }
+    then(answers->held_by);
   };
   const std::int64_t bytes_max = context_.spec.stored_mb << 20;
   for (const auto& [interpreter, slot] : slots_) {
@@ -114,14 +130,17 @@ void Runs::store(std::function<void(bool whole)> then) {
     // One that has only read the last snapshot has nothing new.
     if (kept == nullptr || !slot.worker || slot.execution_count == 0) continue;
     if (slot.current) {  // what was stored after its last run stays
-      answers->whole = false;
+      answers->held_by = "a run was not over (" + slot.current->run.run_id + ")";
       continue;
     }
     ++answers->missing;
-    const KeptState::Wish wish = kept->await(bytes_max, answer);
+    const std::string name(name_of(interpreter.language));
+    const KeptState::Wish wish = kept->await(bytes_max, [answer, name](bool whole) {
+      answer(whole ? "" : name + " knows something that cannot be stored");
+    });
     slot.worker->store(wish.bytes_max, wish.number);
   }
-  answer(true);
+  answer("");
 }
 
 void Runs::retire(std::unique_ptr<Worker> worker) {

@@ -29,11 +29,16 @@ namespace {
 constexpr std::size_t kEndedMax = 8;
 // A file that changed so shortly before is one that was being written.
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
+// A process that gets no memory is slow for a while before it is killed.
+constexpr std::int64_t kWritesBeforeOomNs = 5'000'000'000;
 constexpr const char* kSetAside =
     " ended twice while it read its stored variables: they were set aside, and are lost";
 constexpr const char* kNoRoom =
     ": what has changed is not stored, since the host's disk is nearly full, and ends with the "
     "process";
+constexpr const char* kNoShare =
+    ": only 1 MB of variables is stored, since what your sessions have stored takes a tenth of the "
+    "disk (delete_session makes room)";
 constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network are told as of during this run, whosever they are";
 constexpr const char* kRestarted =
@@ -47,6 +52,18 @@ base::Status make_enterable(int directory_fd) {
   if ((status.st_mode & S_IRWXU) == S_IRWXU) return base::done();
   if (::fchmod(directory_fd, (status.st_mode & 07777) | S_IRWXU) == 0) return base::done();
   return Error::from_errno("fchmod of a directory of the session");
+}
+
+// Counts them to what all runs have put out, from now on with what comes late.
+void count_outputs(const std::weak_ptr<KeptOutputs>& kept, const Job& job) {
+  const auto outputs = kept.lock();
+  if (!outputs) return;
+  outputs->add(job.run.run_id);
+  for (const auto& stream : {job.out, job.err}) {
+    stream->on_growth([kept, id = job.run.run_id](auto bytes) {
+      if (const auto still = kept.lock()) still->grew(id, bytes);
+    });
+  }
 }
 
 // Takes when the code began and ended, by its interpreter's word.
@@ -68,8 +85,8 @@ Runs::Runs(Context context)
       telemetry_hosts_(context_.spec.data_directory),
       kept_runs_(context_.session_fd),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
-      kept_outputs_(
-          std::make_shared<KeptOutputs>(context_.runs_fd, context_.spec.limits.disk_mb << 20)) {}
+      kept_outputs_(std::make_shared<KeptOutputs>(context_.session_fd, context_.runs_fd,
+                                                  context_.spec.limits.disk_mb << 20)) {}
 
 Runs::~Runs() = default;
 
@@ -208,11 +225,14 @@ void Runs::begin(const JobPointer& job) {
   job->run.started_at_ms = base::now_ms();
   job->run.network.bytes = std::exchange(bytes_between_runs_, 0);
   stops_ = 0;
+  job->obeyed_before = find_obeyed_names(context_.init.root_fd(), context_.spec);
   job->started_file_time_ns = FileChanges::file_time_ns();
   job->started_process_time = process_clock();
   job->oom_kills_before = context_.oom_kills();
   job->pids_refused_before = context_.pids_refused();
-  job->bash_state_before = bash_state_number(context_.init.root_fd());
+  if (job->run.language == Language::kBash) {
+    job->bash_state_before = bash_state_number(context_.init.root_fd());
+  }
   if (const auto started = start_process(*job); !started.ok()) {
     const int why = started.error().os_errno;
     // ETIMEDOUT: the code of the box stopped it before it became a program.
@@ -253,6 +273,9 @@ base::Status Runs::start_process(Job& job) {
     }
     if (kept != nullptr && kept->take_no_room()) {
       add_note(job.run, std::string(name_of(interpreter_of(job.run.language))) + kNoRoom);
+    }
+    if (kept != nullptr && kept->take_no_share()) {
+      add_note(job.run, std::string(name_of(interpreter_of(job.run.language))) + kNoShare);
     }
     if (job.request.context.empty()) unused_.erase(interpreter_of(job.run.language));
     job.worker = slot.worker.get();
@@ -311,7 +334,10 @@ void Runs::on_message(const JobPointer& job, const json& message, const std::str
     slots_[interpreter_of_run(job->run)].holds_state =
         message.value("holds_state", json(true)) != json(false);
   }
-  end_by_message(job->run, message, observe(*job));
+  const Interpreter interpreter = interpreter_of_run(job->run);
+  const bool tells = !job->own_worker && std::exchange(slots_[interpreter].tells_waking, false);
+  end_by_message(job->run, tells ? with_short_waking(interpreter, message) : message,
+                 observe(*job));
   finish(job);
 }
 
@@ -332,8 +358,11 @@ void Runs::on_output(const std::string& run_id) {
 std::string Runs::kept_elsewhere(const Job& job) const {
   std::string kept;
   for (const auto& [interpreter, slot] : slots_) {
-    if (!slot.worker || !interpreter.context.empty() || slot.worker.get() == job.worker) continue;
-    if (interpreter.language == Language::kBash) continue;
+    if (!interpreter.context.empty() || interpreter.language == Language::kBash) continue;
+    // Tables lie in a file, whatever has become of their interpreter.
+    const bool has_tables = interpreter.language == Language::kSql && slot.execution_count > 0;
+    if (!slot.worker && !has_tables) continue;
+    if (slot.worker && slot.worker.get() == job.worker) continue;
     kept += std::string(", ") + (interpreter.language == Language::kSql ? "tables of SQL"
                                  : interpreter.language == Language::kPython
                                      ? "variables of Python"
@@ -348,7 +377,8 @@ Observed Runs::observe(const Job& job) const {
   observed.stop_cause = job.stop_cause;
   observed.children_interrupted = job.group_interrupted;
   observed.own_process = job.own_worker != nullptr;
-  observed.bash_state_kept = bash_state_number(context_.init.root_fd()) != job.bash_state_before;
+  observed.bash_state_kept = job.run.language == Language::kBash &&
+                             bash_state_number(context_.init.root_fd()) != job.bash_state_before;
   observed.out_of_memory = context_.oom_kills() > job.oom_kills_before;
   observed.disk_used_up = context_.disk_used_up();
   observed.forks_refused = context_.pids_refused() > job.pids_refused_before;
@@ -431,12 +461,19 @@ void Runs::take_changes(Job& job) {
   if (job.run.started_at_ms == 0) return;
   // Killed, and nobody knew that it was to be.
   const bool was_killed = job.run.exit_code == 128 + SIGKILL && !job.stop_cause;
-  if (was_killed) job.unfinished.since_ns = FileChanges::file_time_ns() - kWritesBeforeAKillNs;
+  const bool ran_out = job.run.error && job.run.error->cause == Cause::kOom;
+  if (was_killed) {
+    job.unfinished.since_ns =
+        FileChanges::file_time_ns() - (ran_out ? kWritesBeforeOomNs : kWritesBeforeAKillNs);
+  }
   if (job.run.status == RunStatus::kCompleted) job.unfinished = {};
   std::size_t changes = 0;
   job.run.files_changed = file_changes_.changes_since(
       std::exchange(job.files_before, {}), job.started_file_time_ns, job.unfinished, changes);
   job.run.files_changed_total = static_cast<std::int64_t>(changes);
+  const std::string new_names = note_of_new_names(
+      job.obeyed_before, find_obeyed_names(context_.init.root_fd(), context_.spec));
+  if (!new_names.empty()) add_note(job.run, new_names);
   if (job.had_company && (changes > 0 || !job.run.network.empty())) {
     add_note(job.run, kDuringThisRun);
   }
@@ -450,7 +487,7 @@ void Runs::finish(const JobPointer& job) {
   end_what_it_started(*job);
   if (job->request.restarts_on_wake && !job->starts_anew) kept_runs_.forget(job->run.run_id);
   drop_parts(*job);
-  if (job->run.error && job->run.error->cause == Cause::kOom) {
+  if (job->run.started_at_ms != 0 && context_.oom_kills() > job->oom_kills_before) {
     oom_kills_told_ = context_.oom_kills();
   }
   if (context_.catch_up_with_network) context_.catch_up_with_network();
@@ -467,12 +504,6 @@ void Runs::finish(const JobPointer& job) {
   if (const auto written = write_record(*job); !written.ok()) {
     add_note(job->run, "record not kept on disk: " + written.error().message);
   }
-  kept_outputs_->add(job->run.run_id);
-  for (const auto& stream : {job->out, job->err}) {
-    stream->on_growth([kept = std::weak_ptr(kept_outputs_), id = job->run.run_id](auto bytes) {
-      if (const auto outputs = kept.lock()) outputs->grew(id, bytes);
-    });
-  }
   remember(job->run);
   const std::string id = job->run.run_id;
   jobs_.erase(id);
@@ -487,6 +518,9 @@ void Runs::finish(const JobPointer& job) {
   }
   retire(std::move(job->own_worker));
   context_.changed(id);
+  // Whoever waits for the run has been answered by then.
+  context_.loop.after(milliseconds(0),
+                      [kept = std::weak_ptr(kept_outputs_), job] { count_outputs(kept, *job); });
   const Interpreter interpreter = interpreter_of_run(job->run);
   Slot& slot = slots_[interpreter];
   if (slot.current == job) {

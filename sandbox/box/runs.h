@@ -40,6 +40,9 @@ inline constexpr std::size_t kLeftStreamsMax = 256;
 
 class Runs {
  public:
+  // All that is told of one waking of a session, by whichever of its languages.
+  static constexpr std::size_t kWakingCharactersMost = 300;
+
   struct Context {
     EventLoop& loop;
     InitProcess& init;
@@ -94,13 +97,13 @@ class Runs {
   [[nodiscard]] std::size_t interpreters() const;
 
   // Stores what the interpreters know that run nothing, for as long as it takes. `then` hears later
-  // whether nothing would be lost if all processes of the session ended.
-  void store(std::function<void(bool whole)> then);
+  // what would be lost if all processes of the session ended: why it cannot be stored, or nothing.
+  void store(std::function<void(const std::string& held_by)> then);
   // Takes no more runs, as the box is about to end.
   void close() { closed_ = true; }
-  // Returns whether something would be lost with the processes that nothing can store: what runs
-  // have left running, contexts, an interpreter of a language whose state is not stored.
-  [[nodiscard]] bool has_what_cannot_be_stored() const;
+  // Names what would be lost with the processes and nothing can store: what runs have left running,
+  // contexts, an interpreter of a language whose state is not stored. Empty: there is none.
+  [[nodiscard]] std::string what_cannot_be_stored() const;
 
   // Ends every running run for this cause.
   void stop_all(Cause cause);
@@ -157,6 +160,8 @@ class Runs {
     std::string directory;             // in which it starts
     bool is_over = false;              // of a context that was ended
     bool holds_state = false;          // that goes with its process, as far as its runner says
+    bool tells_waking = false;         // its next run says what is back of what was stored
+    bool has_woken = false;
   };
 
   static Interpreter interpreter_of_run(const Run& run);
@@ -202,6 +207,9 @@ class Runs {
   void lose_interpreters(const std::string& why);
   [[nodiscard]] std::string fate_of_variables(const Interpreter& interpreter) const;
   void tell_what_was_lost(Job& job);
+  void tell_of_shell(Job& job);
+  [[nodiscard]] nlohmann::json with_short_waking(const Interpreter& interpreter,
+                                                 nlohmann::json done);
   void tell_of_idle_end(const Interpreter& interpreter, int wait_status);
   void explain_kill(bool by_us, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
@@ -227,7 +235,8 @@ class Runs {
   std::int64_t bytes_between_runs_ = 0;  // of the network, as they are carried: the next run tells
   std::deque<Run> ended_;
   std::string note_for_next_;
-  bool closed_ = false;  // the box has ended: nothing more is taken
+  std::size_t waking_left_ = kWakingCharactersMost;  // for what the session's waking has to tell
+  bool closed_ = false;                              // the box has ended: nothing more is taken
   bool files_touched_ = true;
   bool files_end_too_ = false;
   int stops_ = 0;

@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/shortened_text.h"
 #include "base/text.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_processes.h"
@@ -41,6 +46,11 @@ constexpr int kStopsMax = 20;
 bool is_limit(Cause cause) {
   return cause == Cause::kPids || cause == Cause::kDisk || cause == Cause::kOutput ||
          cause == Cause::kOom;
+}
+
+std::string because_of_memory(const Limits& limits) {
+  return " because the session's " + std::to_string(limits.memory_mb) +
+         " MB (limits.memory_mb) were used up";
 }
 
 std::int64_t steady_ms() {
@@ -260,10 +270,51 @@ void Runs::tell_what_was_lost(Job& job) {
   // Nobody may ever look at what it says.
   if (!job.request.in_place_of.empty())
     return add_note(job.run, "started anew in place of " + job.request.in_place_of);
-  add_note(job.run, std::exchange(note_for_next_, ""));
-  if (!job.request.background) {
-    add_note(job.run, std::exchange(slots_[interpreter_of_run(job.run)].loss, ""));
+  const std::string said = std::exchange(note_for_next_, "");
+  waking_left_ -= std::min(said.size(), waking_left_ / 2);
+  add_note(job.run, said);
+  if (job.request.background) return;
+  add_note(job.run, std::exchange(slots_[interpreter_of_run(job.run)].loss, ""));
+  if (job.run.language == Language::kBash) tell_of_shell(job);
+}
+
+void Runs::tell_of_shell(Job& job) {
+  if (context_.kept_shell == nullptr) return;
+  const std::string lacks = context_.kept_shell->take_not_kept();
+  if (lacks.empty()) return;
+  const std::string said = "a new bash is as after its last run, but for: " + lacks;
+  waking_left_ -= std::min(said.size(), waking_left_ / 2);
+  add_note(job.run, said);
+}
+
+// The first language that wakes leaves their part to those that have not told anything yet. A later
+// interpreter in the same box has all of it.
+nlohmann::json Runs::with_short_waking(const Interpreter& interpreter, nlohmann::json done) {
+  constexpr std::size_t kOfEachLeast = 100;
+  Slot& slot = slots_[interpreter];
+  std::size_t& left = waking_left_;
+  if (std::exchange(slot.has_woken, true)) left = kWakingCharactersMost;
+  std::size_t tell = 1;
+  for (const auto& [language, kept] : context_.kept_states) {
+    const auto found = slots_.find({language, ""});
+    const bool has_told =
+        language == interpreter.language ||
+        (found != slots_.end() && found->second.worker != nullptr && !found->second.tells_waking);
+    if (!has_told && kept->has_snapshot()) ++tell;
   }
+  const std::size_t most = std::max(left / tell, kOfEachLeast);
+  const std::string said = base::string_or(done, "of_state");
+  const std::string note = base::string_or(done, "note");
+  if (said.empty() || !note.starts_with(said)) return done;
+  std::string shown = said;
+  if (base::printed_characters(said) > most) {
+    constexpr std::string_view kMore = "...";
+    shown = said.substr(0, base::printed_prefix(said, most - kMore.size()));
+    shown += kMore;
+  }
+  left -= std::min(left, base::printed_characters(shown));
+  done["note"] = shown + note.substr(said.size());
+  return done;
 }
 
 void Runs::end_processes() {
@@ -279,8 +330,7 @@ void Runs::tell_of_idle_end(const Interpreter& interpreter, int wait_status) {
   if (WIFEXITED(wait_status)) {
     how = "exited with code " + std::to_string(WEXITSTATUS(wait_status));
   } else if (oom_kills > std::exchange(oom_kills_told_, oom_kills)) {
-    how = "was killed because the session's " + std::to_string(context_.spec.limits.memory_mb) +
-          " MB (limits.memory_mb) were used up";
+    how = "was killed" + because_of_memory(context_.spec.limits);
   } else if (WIFSIGNALED(wait_status)) {
     how = "was killed by signal " + std::to_string(WTERMSIG(wait_status));
   }
@@ -316,6 +366,11 @@ void Runs::stop_after_oom_kill() {
     (job->request.background ? background : foreground).push_back(job.get());
   }
   if (foreground.empty() && background.size() == 1) foreground = background;
+  if (foreground.empty() && background.empty() && oom_kills_told_ < context_.oom_kills()) {
+    oom_kills_told_ = context_.oom_kills();
+    tell_next("what an earlier run had left running, or a part of it, was killed" +
+              because_of_memory(context_.spec.limits));
+  }
   for (Job* job : foreground) stop(*job, Cause::kOom);
 }
 

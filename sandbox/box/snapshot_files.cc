@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <utility>
-
-#include "sandbox/snapshot_index.h"
 
 namespace sandbox::box {
 
@@ -20,8 +20,43 @@ constexpr std::size_t kWrittenAtOnce = 256 << 10;
 
 }  // namespace
 
-SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name)
+void ByteSum::add(std::string_view bytes) {
+  bytes_ += static_cast<std::int64_t>(bytes.size());
+  while (!bytes.empty() && (pending_size_ > 0 || bytes.size() < pending_.size())) {
+    pending_.at(pending_size_++) = bytes.front();
+    bytes.remove_prefix(1);
+    if (pending_size_ < pending_.size()) continue;
+    std::uint64_t word = 0;
+    std::memcpy(&word, pending_.data(), sizeof word);
+    sum_ = mixed(sum_, word);
+    pending_size_ = 0;
+  }
+  std::uint64_t word = 0;
+  for (; bytes.size() >= sizeof word; bytes.remove_prefix(sizeof word)) {
+    std::memcpy(&word, bytes.data(), sizeof word);
+    sum_ = mixed(sum_, word);
+  }
+  if (!bytes.empty()) {
+    bytes_ -= static_cast<std::int64_t>(bytes.size());
+    add(bytes);  // less than a word
+  }
+}
+
+std::uint64_t ByteSum::value() const {
+  std::uint64_t word = 0;
+  std::memcpy(&word, pending_.data(), pending_size_);
+  return mixed(mixed(sum_, word), static_cast<std::uint64_t>(bytes_));
+}
+
+// Each step can be undone by one who knows the word: no two states become one.
+std::uint64_t ByteSum::mixed(std::uint64_t sum, std::uint64_t word) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  return (std::rotl(sum, 29) ^ word) * kOdd;
+}
+
+SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name, Check check)
     : directory_(std::move(directory)),
+      check_(check),
       main_name_(name),
       unfinished_name_(name + ".new"),
       large_names_{name + ".0", name + ".1"},
@@ -87,7 +122,22 @@ base::Status SnapshotFiles::add(std::string_view bytes, File& to) {
 }
 
 base::Status SnapshotFiles::write_out(File& file) {
+  file.sum.add(file.unwritten);
   return base::write_all(file.file.get(), std::exchange(file.unwritten, ""));
+}
+
+// Reads it from there, and not from what the kernel has still in memory, as far as it lets that go.
+bool SnapshotFiles::is_on_disk(int fd, const ByteSum& sum) {
+  if (::fsync(fd) != 0) return false;
+  (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  ByteSum there;
+  while (true) {
+    const auto piece = base::read_at(fd, there.bytes(), kWrittenAtOnce);
+    if (!piece.ok()) return false;
+    if (piece.value().empty()) break;
+    there.add(piece.value());
+  }
+  return there.bytes() == sum.bytes() && there.value() == sum.value();
 }
 
 void SnapshotFiles::drop() {
@@ -108,15 +158,12 @@ base::Result<std::function<bool()>> SnapshotFiles::finish(std::int64_t large) {
   }
   TRY(write_out(main_));
   if (large_.file.valid()) TRY(write_out(large_));
-  struct Files {
-    base::UniqueFd main, large;
-  };
-  const auto files = std::make_shared<Files>(Files{std::move(main_.file), std::move(large_.file)});
-  main_ = {};
-  large_ = {};
-  return std::function<bool()>([this, files, slot = next_.slot] {
-    if (files->large.valid() && ::fsync(files->large.get()) != 0) return false;
-    if (::fsync(files->main.get()) != 0) return false;
+  const auto main = std::make_shared<File>(std::exchange(main_, {}));
+  const auto large_file = std::make_shared<File>(std::exchange(large_, {}));
+  return std::function<bool()>([this, main, large_file, slot = next_.slot] {
+    const base::UniqueFd& other_fd = large_file->file;
+    if (other_fd.valid() && !is_on_disk(other_fd.get(), large_file->sum)) return false;
+    if (!is_on_disk(main->file.get(), main->sum) || !check_(main->file.get()).ok()) return false;
     if (::renameat(directory_.get(), unfinished_name_.c_str(), directory_.get(),
                    main_name_.c_str()) != 0) {
       return false;
@@ -178,7 +225,7 @@ void SnapshotFiles::set_tries(int tries) const {
 // In the place of what has that name: who has that open, or mapped, goes on with it.
 base::Result<base::UniqueFd> SnapshotFiles::make(const std::string& name) const {
   unlink(name);
-  return base::open_file(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
+  return base::open_file(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
 }
 
 // An interpreter before may have changed its mode: of an ordinary user's box it is its own.

@@ -13,17 +13,38 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/snapshot_index.h"
 
 namespace sandbox::box {
 
+// Tells whether bytes are those that were added before, in whatever pieces they come. It is quick,
+// and no digest: it finds out what a disk has done, and nobody's intent.
+class ByteSum {
+ public:
+  void add(std::string_view bytes);
+  [[nodiscard]] std::uint64_t value() const;
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  static std::uint64_t mixed(std::uint64_t sum, std::uint64_t word);
+
+  std::uint64_t sum_ = 0;
+  std::array<char, sizeof(std::uint64_t)> pending_{};  // no whole word yet
+  std::size_t pending_size_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
 class SnapshotFiles {
  public:
+  // Looks at the end of a file: fails where that is none of a snapshot.
+  using Check = base::Status (*)(int fd);
   // At most so many files of large values are there: the one that is needed and, until that one is
   // not needed any more, the next.
   static constexpr std::size_t kLargeMax = 2;
 
   // The files have `name`, as one language is called. Drops what nobody has finished.
-  SnapshotFiles(base::UniqueFd directory, const std::string& name);
+  SnapshotFiles(base::UniqueFd directory, const std::string& name,
+                Check check = check_snapshot_end);
   ~SnapshotFiles() { drop(); }
   SnapshotFiles(const SnapshotFiles&) = delete;
   SnapshotFiles& operator=(const SnapshotFiles&) = delete;
@@ -58,8 +79,9 @@ class SnapshotFiles {
   void drop();
 
   // It is whole, and needs the large values of `large` (0: none), which came with it or are those
-  // of the one before. Fails where neither is so. Returns what puts it on the disk and in the place
-  // of the one before, and says whether it has: for any thread, and for finished() then.
+  // of the one before. Fails where neither is so. Returns what puts it on the disk, reads it back
+  // from there and puts it in the place of the one before, and says whether it has: for any thread,
+  // and for finished() then.
   base::Result<std::function<bool()>> finish(std::int64_t large);
   void finished(bool is_there);
   [[nodiscard]] int directory_fd() const { return directory_.get(); }
@@ -80,6 +102,7 @@ class SnapshotFiles {
     base::UniqueFd file;
     std::int64_t bytes = 0;
     std::string unwritten;  // the end of these
+    ByteSum sum;            // of what was written
   };
   struct Large {
     std::int64_t number = 0;
@@ -88,6 +111,7 @@ class SnapshotFiles {
 
   static base::Status add(std::string_view bytes, File& to);
   static base::Status write_out(File& file);
+  static bool is_on_disk(int fd, const ByteSum& sum);
   [[nodiscard]] base::Result<base::UniqueFd> make(const std::string& name) const;
   [[nodiscard]] base::Result<base::UniqueFd> open_one(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
@@ -95,6 +119,7 @@ class SnapshotFiles {
   void unlink(const std::string& name) const;
 
   const base::UniqueFd directory_;
+  const Check check_;
   const std::string main_name_;
   const std::string unfinished_name_;
   const std::array<std::string, kLargeMax> large_names_;  // by slot

@@ -27,7 +27,7 @@ std::int64_t page_bytes() { return ::sysconf(_SC_PAGESIZE); }
 // Returns the bytes that the sockets of a protocol may have on the host. Where `numbers` does not
 // tell, it is the part of memory that the kernel shares out at its start: 3/32 for TCP, twice that
 // for UDP.
-std::int64_t host_bytes(const char* numbers, std::int64_t usual_parts) {
+std::int64_t host_bytes(const std::string& numbers, std::int64_t usual_parts) {
   constexpr std::int64_t kParts = 32;
   const std::int64_t told = bytes_of_protocol(base::text_of_file(numbers), page_bytes());
   if (told > 0) return told;  // it is not shown in a network namespace of one's own
@@ -81,7 +81,7 @@ struct Protocol {
 // third number of `automatic`, by setsockopt(2) up to twice the one of `asked`. A new namespace has
 // the numbers of the host, which may be larger than those of a container that this runs in; where
 // they are not told, there is no most.
-std::int64_t buffer_bytes(const char* automatic, const char* asked) {
+std::int64_t buffer_bytes(const std::string& automatic, const std::string& asked) {
   constexpr std::int64_t kUsual = 32LL << 20;  // more than distributions have
   constexpr std::int64_t kNoMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t by_itself = bytes_of_protocol(base::text_of_file(automatic), 1);
@@ -112,11 +112,11 @@ std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_byt
   return std::min(most, std::numeric_limits<std::int64_t>::max() / page_bytes) * page_bytes;
 }
 
-SocketBounds read_socket_bounds(std::int64_t memory_bytes) {
-  return {memory_bytes / kMemoryShare, host_bytes("/proc/sys/net/ipv4/tcp_mem", 3) / kHostShare,
-          host_bytes("/proc/sys/net/ipv4/udp_mem", 6) / kHostShare,
-          buffer_bytes("/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/core/rmem_max") +
-              buffer_bytes("/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/core/wmem_max")};
+SocketBounds read_socket_bounds(std::int64_t memory_bytes, const std::string& numbers) {
+  return {memory_bytes / kMemoryShare, host_bytes(numbers + "/ipv4/tcp_mem", 3) / kHostShare,
+          host_bytes(numbers + "/ipv4/udp_mem", 6) / kHostShare,
+          buffer_bytes(numbers + "/ipv4/tcp_rmem", numbers + "/core/rmem_max") +
+              buffer_bytes(numbers + "/ipv4/tcp_wmem", numbers + "/core/wmem_max")};
 }
 
 std::int64_t sockets_in_use(const std::string& sockstat, const std::string& kind) {

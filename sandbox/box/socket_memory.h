@@ -19,7 +19,9 @@ struct SocketBounds {
   std::int64_t one_bytes = 0;  // no socket of those two has more in both of its queues; tcp(7)
 };
 
-SocketBounds read_socket_bounds(std::int64_t memory_bytes);
+// `numbers` is where the kernel has its numbers.
+SocketBounds read_socket_bounds(std::int64_t memory_bytes,
+                                const std::string& numbers = "/proc/sys/net");
 
 // Returns in bytes the third number of /proc/sys/net/ipv4/tcp_mem or udp_mem, which are pages; see
 // tcp(7). Returns 0 when there is none.

@@ -64,8 +64,9 @@ void StoredState::flush() {
 }
 
 bool StoredState::take_killed_writer() {
-  // JavaScript has no writer beside itself.
-  return interpreters_.at(Language::kPython)->take_writer();
+  // JavaScript has no writer beside itself, but another node reads back what was asked for.
+  return interpreters_.at(Language::kPython)->take_writer() ||
+         interpreters_.at(Language::kJavaScript)->take_reader();
 }
 
 }  // namespace sandbox::box

@@ -6,7 +6,8 @@
 
 namespace sandbox::box {
 namespace {
-constexpr std::size_t kTailBytes = 2048;
+// The longest last words are node's: its own stack, some lines of which have 300 characters.
+constexpr std::size_t kTailBytes = 8192;
 }  // namespace
 
 base::Result<std::shared_ptr<StreamFile>> StreamFile::create(int directory_fd, std::string name,

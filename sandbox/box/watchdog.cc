@@ -20,8 +20,11 @@ constexpr milliseconds kLeftBehindInterval{1000};
 // Threads of an interpreter may be at work, which look as it does when it waits.
 constexpr milliseconds kIdleInterval{2000};
 constexpr milliseconds kFrozenInterval{5000};
-// Where nothing seems to be at work, files are looked through as seldom as that, unless the host
-// has lost room.
+// Where no run is on and all processes are interpreters, files are looked through as seldom as
+// that. A thread that a run has left in one may write all the same, so each tick asks the host's
+// file system: when it has lost as much as the session had left, or anything below the floor, the
+// session is looked through as a busy one. What others free meanwhile can hide that, for no longer
+// than this. A frozen session runs nothing, and could not be ended before it goes on.
 constexpr milliseconds kIdleDiskInterval{5000};
 constexpr milliseconds kDiskInterval{500};
 constexpr milliseconds kAskedInterval{1000};
@@ -30,18 +33,18 @@ constexpr milliseconds kBombWindow{500};
 constexpr std::int64_t kBombRefusals = 10;
 // One may be an accident: a directory that is closed while it is removed.
 constexpr int kUncountableLooks = 2;
-// Looking may take this part of a CPU: a twentieth for the disk, a fifth for the processes. How
-// long a look takes is the code's to choose, so no rest after it is longer than kRestMax.
+// Looking may take this part of a CPU: a twentieth for the disk, a fifth for the processes.
 constexpr int kDiskRestFactor = 20;
 constexpr int kProcessRestFactor = 4;
-constexpr milliseconds kRestMax{2000};
+// Below the floor a session whose looks take longer than this is ended without them.
+constexpr milliseconds kFloorPatience{1000};
+constexpr int kTicksBelowFloor = 2;
 
-// In processor time: a look that had to wait for a processor has cost nobody anything.
+}  // namespace
+
 std::chrono::nanoseconds rest_after(std::chrono::nanoseconds took, int factor) {
   return std::min<std::chrono::nanoseconds>(took * factor, kRestMax);
 }
-
-}  // namespace
 
 base::Result<std::unique_ptr<Watchdog>> Watchdog::start(EventLoop& loop, const Limits& limits,
                                                         Watched watched) {
@@ -65,7 +68,17 @@ Watchdog::Watchdog(EventLoop& loop, const Limits& limits, Watched watched,
       process_looks_(watched_.measured, limits),
       processes_side_(std::move(processes_side)),
       disk_side_(std::move(disk_side)),
-      memory_files_side_(std::move(memory_files_side)) {}
+      memory_files_side_(std::move(memory_files_side)) {
+  if (!watched_.room) {
+    watched_.room = [this] { return measure_room(watched_.measured.directories); };
+  }
+  if (!watched_.disk_usage) {
+    watched_.disk_usage = [this](const DiskUsage& before, const std::stop_token& stop,
+                                 const std::stop_token& hurry) {
+      return measure_disk(watched_.measured, limits_, before, stop, hurry);
+    };
+  }
+}
 
 Watchdog::~Watchdog() { loop_.cancel(timer_); }
 
@@ -147,8 +160,7 @@ void Watchdog::look_at_disk() {
                    hurry = hurry_](const std::stop_token& stop) -> std::function<void()> {
     const auto started = base::thread_cpu_time();
     const std::stop_callback stops(stop, [&hurry] { (void)hurry.request_stop(); });
-    const DiskUsage usage =
-        measure_disk(watched_.measured, limits_, before, stop, hurry.get_token());
+    const DiskUsage usage = watched_.disk_usage(before, stop, hurry.get_token());
     return [this, usage, took = base::thread_cpu_time() - started] {
       disk_looked_at_ = Clock::now();
       if (usage.cut_short) {
@@ -156,6 +168,7 @@ void Watchdog::look_at_disk() {
         return;
       }
       hurried_ = false;
+      ticks_below_floor_ = 0;
       promises_.look_has_counted();
       check_disk(usage);
       const bool at_once = writes_below_floor_ || uncountable_looks_ > 0;
@@ -170,8 +183,12 @@ void Watchdog::look_at_disk() {
 // once, so that what has a name is counted first: that takes less time, and mostly it is the one.
 // Returns whether so much was lost.
 bool Watchdog::look_at_room() {
-  if (!watched_.disk) return false;
-  room_ = measure_room(watched_.measured.directories);
+  if (!watched_.disk) {
+    check_floor_of_quota();
+    return false;
+  }
+  const DiskRoom before = std::exchange(room_, watched_.room());
+  check_floor_between_looks(room_.below_floor && lost_bytes(before, room_) > 0);
   const std::int64_t lost = lost_bytes(room_at_look_, room_);
   const std::int64_t bytes_left = (limits_.disk_mb << 20) - last_disk_.bytes;
   const std::int64_t files_left = limits_.files - last_disk_.files;
@@ -318,6 +335,25 @@ void Watchdog::disk_written(std::int64_t bytes) {
 void Watchdog::check_floor(bool writing) {
   if (writing && writes_below_floor_) watched_.disk_room_low();
   writes_below_floor_ = writing && !writes_below_floor_;
+}
+
+// A look tells whether it is this session that writes. Code can make it take long, and the floor is
+// not waited for: while no look comes to its end, whoever may be writing is ended.
+void Watchdog::check_floor_between_looks(bool loses_room) {
+  if (!loses_room) return;
+  if (ticks_below_floor_++ == 0) below_floor_since_ = Clock::now();
+  if (ticks_below_floor_ < kTicksBelowFloor) return;
+  if (Clock::now() - below_floor_since_ < kFloorPatience) return;
+  ticks_below_floor_ = 0;
+  watched_.disk_room_low();
+}
+
+// A quota holds the session's own limit, and tells at no cost what it has written.
+void Watchdog::check_floor_of_quota() {
+  std::optional<std::int64_t> bytes;
+  if (watched_.quota_bytes && watched_.room().below_floor) bytes = watched_.quota_bytes();
+  check_floor(bytes && quota_bytes_ && *bytes > *quota_bytes_);
+  quota_bytes_ = bytes;
 }
 
 }  // namespace sandbox::box

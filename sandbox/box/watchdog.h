@@ -20,6 +20,13 @@
 
 namespace sandbox::box {
 
+// How long a look takes is the code's to choose, so no rest after one is longer than this.
+inline constexpr std::chrono::milliseconds kRestMax{2000};
+
+// Returns how long the watch rests after a look that took so much processor time: `factor` times as
+// long. One that had to wait for a processor has cost nobody anything.
+std::chrono::nanoseconds rest_after(std::chrono::nanoseconds took, int factor);
+
 class Watchdog {
  public:
   struct Watched {
@@ -34,6 +41,7 @@ class Watchdog {
     // Both since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
+    std::function<std::int64_t()> quota_bytes;   // that a quota counts, where one holds the disk
     std::function<std::int64_t()> kept_bytes;    // of the session, beside its directories
     std::function<std::int64_t()> upload_bytes;  // that are promised to unfinished uploads
     std::function<void()> disk_limit_reached;    // and it does not get better by itself
@@ -43,6 +51,11 @@ class Watchdog {
     std::function<void()> process_limit_reached;          // again and again, for half a second
     std::function<void()> processes_uncountable;  // they come and go faster than they are counted
     std::function<void()> memory_ran_out;         // something was killed, and its run goes on
+    // Both measure, unless somebody else says it. The last is called on a thread beside.
+    std::function<DiskRoom()> room;
+    std::function<DiskUsage(const DiskUsage& before, const std::stop_token& stop,
+                            const std::stop_token& hurry)>
+        disk_usage;
   };
 
   static base::Result<std::unique_ptr<Watchdog>> start(EventLoop& loop, const Limits& limits,
@@ -98,6 +111,8 @@ class Watchdog {
   [[nodiscard]] std::int64_t upload_bytes() const;
   void tell_what_is_uncountable(const DiskUsage& usage);
   void check_floor(bool writing);
+  void check_floor_between_looks(bool loses_room);
+  void check_floor_of_quota();
 
   EventLoop& loop_;
   const Limits& limits_;
@@ -125,7 +140,10 @@ class Watchdog {
   bool disk_limit_told_ = false;  // by the last look
   bool over_disk_limit_ = false;
   bool writes_below_floor_ = false;
-  int uncountable_looks_ = 0;  // in a row
+  int ticks_below_floor_ = 0;  // that lost room, since the last look that came to its end
+  Clock::time_point below_floor_since_{};
+  std::optional<std::int64_t> quota_bytes_;  // at the last tick, below the floor
+  int uncountable_looks_ = 0;                // in a row
   int uncountable_process_looks_ = 0;
   std::int64_t times_full_ = 0;
   std::int64_t last_refused_ = 0;

@@ -98,8 +98,8 @@ Task<std::string> HttpLoan::add_signature(Parser& parser, boost::beast::flat_buf
 }
 
 Task<std::string> HttpLoan::read_body(Parser& parser, boost::beast::flat_buffer& buffer) {
-  place_ = session_.held_bodies().take();
-  if (!place_) co_return "too many requests of the session are being signed at once";
+  const std::string whose = session_.take_body_place(place_);
+  if (!whose.empty()) co_return "too many requests of " + whose + " are being signed at once";
   body_.emplace();
   std::array<char, kBodyPartBytes> part;
   error_code failure;

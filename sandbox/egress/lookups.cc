@@ -19,7 +19,9 @@ constexpr std::size_t kAddressesMax = 8;
 // good.
 constexpr std::chrono::seconds kGoodFor{5};
 
-std::vector<asio::ip::address> addresses_of(const std::string& host) {
+}  // namespace
+
+Lookups::Addresses Lookups::addresses_of(const std::string& host) {
   std::vector<asio::ip::address> addresses;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -39,27 +41,52 @@ std::vector<asio::ip::address> addresses_of(const std::string& host) {
   return addresses;
 }
 
-}  // namespace
+std::shared_ptr<void> LookupTurns::take(const std::shared_ptr<std::size_t>& owner) {
+  if (*owner >= free_) return nullptr;
+  --free_;
+  ++*owner;
+  return {this, [self = shared_from_this(), owner](LookupTurns*) { self->give_back(*owner); }};
+}
 
-Lookups::Lookups(asio::io_context& context, asio::thread_pool& threads)
-    : threads_(threads), turns_(context, Clock::time_point::max()) {}
+void LookupTurns::give_back(std::size_t& owner) {
+  ++free_;
+  --owner;
+  for (asio::steady_timer* timer : waiting_) timer->cancel();
+}
+
+LookupTurns::Waiting::Waiting(LookupTurns& turns, asio::steady_timer& timer)
+    : turns_(turns), timer_(timer) {
+  turns_.waiting_.insert(&timer_);
+}
+
+LookupTurns::Waiting::~Waiting() { turns_.waiting_.erase(turns_.waiting_.find(&timer_)); }
+
+Lookups::Lookups(asio::io_context& context, asio::thread_pool& threads,
+                 std::shared_ptr<LookupTurns> turns, Resolve resolve)
+    : threads_(threads),
+      turns_(std::move(turns)),
+      resolve_(resolve),
+      turn_is_over_(context, Clock::time_point::max()) {}
 
 Task<Lookups::Addresses> Lookups::find(std::string host, const Socket& client) {
+  std::shared_ptr<void> turn;
   while (true) {
     const auto known = known_.find(host);
     if (known != known_.end() && Clock::now() < known->second.until) {
       co_return known->second.addresses;
     }
     if (!client.is_open()) co_return Addresses{};
-    if (asked_ < kAtOnce) break;
+    if (asked_ < kAtOnce) turn = turns_->take(owner_);
+    if (turn) break;
+    const LookupTurns::Waiting waiting(*turns_, turn_is_over_);
     error_code over;
-    co_await turns_.async_wait(into(over));
+    co_await turn_is_over_.async_wait(into(over));
   }
   ++asked_;
   Addresses found = co_await ask(host);
   --asked_;
   remember(host, found);
-  turns_.cancel();
+  turn.reset();
   co_return found;
 }
 
@@ -73,8 +100,8 @@ Task<Lookups::Addresses> Lookups::ask(std::string host) {
   co_return co_await asio::async_initiate<decltype(asio::use_awaitable), void(Addresses)>(
       [this](auto handler, std::string name) {
         asio::post(threads_, [shared = std::make_shared<decltype(handler)>(std::move(handler)),
-                              name = std::move(name)] {
-          auto found = addresses_of(name);
+                              resolve = resolve_, name = std::move(name)] {
+          auto found = resolve(name);
           const auto executor = asio::get_associated_executor(*shared);
           asio::post(executor,
                      [shared, found = std::move(found)]() mutable { (*shared)(std::move(found)); });

@@ -1,6 +1,7 @@
 // The sessions of one principal have one PrincipalShare together, however many they are.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -20,7 +21,11 @@ struct PrincipalShare {
                  2 * quota.principal_requests_per_second),
         bytes(std::move(today)) {}
 
+  static constexpr std::size_t kHeldBodiesMost = 16;  // each up to 8 MiB
+
   Places connections;
+  Places held_bodies{kHeldBodiesMost};
+  std::size_t lookups = 0;  // that are on
   Pace requests;
   std::shared_ptr<DailyMeter> bytes;
 };

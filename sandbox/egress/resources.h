@@ -42,6 +42,7 @@ struct Resources {
   }
 
   asio::thread_pool lookup_threads{Lookups::kThreads};
+  std::shared_ptr<LookupTurns> lookup_turns = std::make_shared<LookupTurns>(Lookups::kThreads);
   Places places;
   Downloads downloads;
   std::map<std::string, std::weak_ptr<PrincipalShare>> shares;  // by its id, as the next one

@@ -46,7 +46,7 @@ base::Status take_over(Handle& handle, const typename Handle::protocol_type& pro
 Session::Session(asio::io_context& context, Resources& resources, std::shared_ptr<BoxEvents> events)
     : context_(context),
       resources_(resources),
-      lookups_(context, resources.lookup_threads),
+      lookups_(context, resources.lookup_threads, resources.lookup_turns),
       events_(std::move(events)),
       credentials_(context,
                    [held = events_](const std::string& name) {
@@ -106,6 +106,7 @@ void Session::set_quota(const NetworkQuota& quota) {
     pace->set(quota.requests_per_second, 2 * quota.requests_per_second);
   }
   share_ = resources_.share_of(context_, quota);
+  lookups_.set_owner({share_, &share_->lookups});
   if (quota.bytes_left) meter_->set(*quota.bytes_left);
   if (!quota.principal_bytes_a_day) return;
   share_->bytes->allow({.day = quota.principal_day,
@@ -356,6 +357,24 @@ Task<void> Session::accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t por
     }
     start(std::move(accepted), port, serve);
   }
+}
+
+std::string Session::take_body_place(std::shared_ptr<void>& place) {
+  struct Taken {
+    std::shared_ptr<PrincipalShare> share;
+    std::shared_ptr<void> of_session;
+    std::shared_ptr<void> of_principal;
+  };
+  const auto taken = std::make_shared<Taken>();
+  taken->share = share_;
+  taken->of_session = held_bodies_.take();
+  if (!taken->of_session) return "the session";
+  if (share_) {
+    taken->of_principal = share_->held_bodies.take();
+    if (!taken->of_principal) return "the sessions of its principal";
+  }
+  place = taken;
+  return "";
 }
 
 std::string Session::take_place(Connection& connection) {

@@ -85,8 +85,9 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::string words_of_refusal(std::string host, std::uint16_t port) const;
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
-  // Returns the places of requests whose bodies have to be read before they are sent.
-  [[nodiscard]] Places& held_bodies() { return held_bodies_; }
+  // Sets `place` to one among the requests whose bodies have to be read before they are sent, until
+  // it is let go. When there is none, returns whose requests take all of them.
+  std::string take_body_place(std::shared_ptr<void>& place);
   // Waits until the box has taken its events and it is a request's turn. To be called before each
   // request.
   Task<void> pace();

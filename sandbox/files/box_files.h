@@ -79,6 +79,8 @@ struct ListOptions {
   std::optional<std::int64_t> changed_since_ms;
   std::size_t max_entries = kListEntriesDefault;  // 1 to kListEntriesMax
   std::size_t max_depth = kListDepthMax;          // levels below `path`, from 1; when recursive
+  // Only entries whose paths come behind this one, of which there need be none any more.
+  std::string after = {};
 };
 
 struct ListResult {

@@ -120,6 +120,7 @@ class Lister {
     level.waiting.pop_back();
     waiting_bytes_ -= name.size();
     std::string path = level.path + "/" + name;
+    if (!has_asked_for_below(path)) return;
     if (!entries_.has_room_for(path)) {
       entries_.note_dropped();
       return;
@@ -130,6 +131,12 @@ class Lister {
     levels_.push_back({std::move(path), {}});
     if (walk_.device() != device && is_kernel_filesystem(walk_.fd())) return;
     (void)read_here();
+  }
+
+  // False where all that is in this directory comes before what is asked for.
+  [[nodiscard]] bool has_asked_for_below(const std::string& directory) const {
+    const std::string first = directory + "/";
+    return first > options_.after || options_.after.starts_with(first);
   }
 
   void leave() {
@@ -175,6 +182,7 @@ class Lister {
         cut_ = true;
       }
     }
+    if (!options_.after.empty() && entry.path <= options_.after) return;
     if (options_.changed_since_ms && to_ms(status.st_ctim) < *options_.changed_since_ms) return;
     entry.type = type_of(status.st_mode);
     entry.bytes = status.st_size;
@@ -215,12 +223,14 @@ void make_showable(ListResult& result) {
 
 }  // namespace
 
-base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptions& options) const {
-  TRY(check_options(options));
+base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptions& wanted) const {
+  TRY(check_options(wanted));
   const ActingIds ids(identity_);
   TRY(ids.status());
   ListResult result;
   result.path = TRY(absolute(path));
+  ListOptions options = wanted;
+  if (!options.after.empty()) options.after = TRY(absolute(options.after));
   base::UniqueFd top = open_in_root(root_.get(), result.path, O_PATH);
   if (!top.valid()) return path_error(result.path, errno, Purpose::kList);
   struct stat status {};

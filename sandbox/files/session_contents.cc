@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"
 
@@ -20,7 +21,8 @@ constexpr int kCacheFilesMax = 1000;
 // These are of no worth: a box and its servers leave them, or they end with the box. What it has
 // asked of the network is taken over into the database before it is removed.
 constexpr std::string_view kJournalPrefix = "network-";
-constexpr std::array<std::string_view, 5> kOfNoWorth{"lock", "box.sock", "box.log", "tmp", "runs"};
+constexpr std::array<std::string_view, 6> kOfNoWorth{"lock", "box.sock", "box.log",
+                                                     "tmp",  "runs",     "dropped_outputs"};
 
 bool is_of_no_worth(std::string_view name) {
   return name.starts_with(kJournalPrefix) ||
@@ -90,7 +92,43 @@ bool home_holds_something(int directory_fd, const std::string& prefix) {
   });
 }
 
+// The first and the last line of a copy are its number. One that says no more than a new shell
+// knows has a line before the last that says so.
+struct ShellCopy {
+  std::int64_t number = 0;  // 0: it is not there, or not whole
+  bool is_plain = false;
+};
+
+ShellCopy look_at_shell_copy(int state_fd, const char* name) {
+  constexpr std::string_view kPlain = "\n# plain";
+  constexpr std::size_t kEndBytes = 64;
+  const auto file = base::open_file(state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status {};
+  if (!file.ok() || ::fstat(file.value().get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return {};
+  }
+  const off_t end_at = std::max<off_t>(0, status.st_size - static_cast<off_t>(kEndBytes));
+  const auto head = base::read_at(file.value().get(), 0, kEndBytes);
+  const auto end = base::read_at(file.value().get(), end_at, kEndBytes);
+  if (!head.ok() || !end.ok()) return {};
+  const std::string first = head.value().substr(0, head.value().find('\n'));
+  if (!first.starts_with('#') || !end.value().ends_with("\n" + first + "\n")) return {};
+  ShellCopy copy;
+  copy.number = base::number_of<std::int64_t>(std::string_view(first).substr(1)).value_or(0);
+  copy.is_plain = end.value().ends_with(std::string(kPlain) + "\n" + first + "\n");
+  return copy;
+}
+
 }  // namespace
+
+bool holds_shell_state(int state_fd) {
+  ShellCopy newest;
+  for (const char* name : {"bash.0", "bash.1"}) {
+    const ShellCopy copy = look_at_shell_copy(state_fd, name);
+    if (copy.number > newest.number) newest = copy;
+  }
+  return newest.number > 0 && !newest.is_plain;
+}
 
 bool may_hold_something(int session_fd) {
   bool has_workspace = false;
@@ -99,9 +137,11 @@ bool may_hold_something(int session_fd) {
     if (is_of_no_worth(name)) return false;
     if (name == "state") {
       return in_directory(session_fd, name, [](int fd) {
-        return any_entry(fd, [](const std::string& entry) {
-          return entry == "python" || entry == "javascript";
-        });
+        return any_entry(fd,
+                         [](const std::string& entry) {
+                           return entry == "python" || entry == "javascript";
+                         }) ||
+               holds_shell_state(fd);
       });
     }
     if (name == "workspace" || name == "uploads" || name == "calls") {

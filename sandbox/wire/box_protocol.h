@@ -14,6 +14,7 @@
 //                                                            when time is up
 //   {"op":"cancel","run_id":..}                           {"ok":true}
 //   {"op":"status"}                                       {"ok":true,"paused":b,"attached":b,
+//                                                            "is_storing":b,"held_by":"..",
 //                                                            "active":[run..],
 //                                                            "contexts":{name:{"language":..,
 //                                                            "directory":..}..},
@@ -40,8 +41,8 @@
 //   {"op":"end_context","context":..}                     {"ok":true}: its runs are cancelled
 //   {"op":"lifetime","ends_in_ms":n,"pauses":b}           {"ok":true}
 //   {"op":"disk_room","bytes":n,"for_upload":b}           {"ok":true}, or a limit
-//   {"op":"disk_written","bytes":n,"answer":b}            {"ok":true}, or without "answer" nothing:
-//                                                            what had so much room
+//   {"op":"disk_written","bytes":n,"answer":b}            {"ok":true}, or with "answer":false no
+//                                                            reply: what had so much room is there
 //   {"op":"shutdown","if_idle":b,"why":"..",              {"ok":true}, and the connection is closed
 //      "for_good":b,"revoked":b}                             once all has ended; a conflict where
 //                                                            it is to be idle and is not

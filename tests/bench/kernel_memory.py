@@ -2,8 +2,9 @@
 
     tests/bench/kernel_memory.py [--calls N] [--pause-ms N] [--greedy N] [--processes N]
 
-Six default sessions of one principal, and one with the most processes, run the programs of tests/security/greedy again and
-again: filters, page tables, netlink, UDP, TCP, shared memory, threads, descriptors. Another principal's calls alone and
+Six default sessions of one principal, and one with the most processes that create_session allows here, run the programs of
+tests/security/greedy again and again: filters, page tables, netlink, UDP, TCP, shared memory, mappings, hashes for futexes,
+threads, descriptors. Another principal's calls alone and
 those beside them alternate in blocks, over HTTP.
 
 The aims: that principal's new session starts and answers, each of its calls is answered, and where a cgroup shares out the
@@ -13,6 +14,7 @@ missed.
 
 import argparse
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -28,7 +30,7 @@ from principals import BLOCKS, END_TIMES, Caller, measure, percentile  # noqa: E
 
 GREEDY = HERE.parent / "security/greedy"
 NAMES = ["kernel_filters.py", "memory_page_tables.py", "memory_netlink.py", "memory_udp.py", "memory_tcp_of_host.py",
-         "memory_memfd.py", "thread_bomb.py", "descriptors.py"]
+         "memory_memfd.py", "memory_behind_mappings.py", "futex_hashes.py", "thread_bomb.py", "descriptors.py"]
 FOR_EVER = "while :; do for i in %s; do timeout 5 python3 $i >/dev/null 2>&1; done; done"
 
 
@@ -37,12 +39,19 @@ def told(answer):
     return answer["structuredContent"]
 
 
+def most_processes(caller):
+    """It says so where it is asked for more."""
+    refused = caller("create_session", limits={"processes": 10**9})
+    assert refused.get("isError"), refused
+    return int(re.search(r"processes must be a whole number from \d+ to (\d+)", refused["content"][0]["text"])[1])
+
+
 class Greedy:
     """The sessions of one principal that take what they get."""
 
     def __init__(self, caller, options):
         self.caller, self.runs = caller, []
-        wanted = [{}] * options.greedy + [{"limits": {"processes": options.processes}}]
+        wanted = [{}] * options.greedy + [{"limits": {"processes": options.processes or most_processes(caller)}}]
         self.sessions = [told(caller("create_session", **one))["session_id"] for one in wanted]
         for session in self.sessions:
             for name in NAMES:
@@ -89,7 +98,7 @@ def main():
     parser.add_argument("--calls", type=int, default=400, help="on each side")
     parser.add_argument("--pause-ms", type=float, default=10)
     parser.add_argument("--greedy", type=int, default=6, help="default sessions")
-    parser.add_argument("--processes", type=int, default=2100, help="of the one session that has many")
+    parser.add_argument("--processes", type=int, help="of the one session that has many; as many as there may be, unless given")
     options = parser.parse_args()
     alone, beside, starts, ended, failed_calls, failed_starts = [], [], ([], []), 0, [], []
     state, aims = tempfile.mkdtemp(prefix="hutch-kernel-memory-"), Aims()

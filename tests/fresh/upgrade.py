@@ -1,5 +1,5 @@
 """A newer package while a session lives: the session goes on as it was for its server, and whoever starts next uses the
-newer programs; so does who goes back to the older ones.
+newer programs and has all that the session knew; so does who goes back to the older ones.
 
     upgrade.py make OLD.deb NEW.deb     the same programs as another build, of a later version
     upgrade.py try NEW.deb OLD.deb      with OLD.deb installed; installs by sudo
@@ -64,31 +64,56 @@ def install(package):
     subprocess.run(["sudo", "dpkg", "-i", package], check=True, capture_output=True)
 
 
+# What a session knows, by language: how it comes to know it, and a look that says a number of its own each time.
+KNOWN = {
+    "python": ("x = 40; shared = [x]; alias = {'same': shared}\ndef said(): return x\nopen('kept', 'w').write('file')",
+               "x += 1; shared.append(x); print(said(), alias['same'] is shared, len(shared), open('kept').read())"),
+    "javascript": ("let n = 40; const list = [n]; const view = { list }; function next() { return ++n }",
+                   "list.push(next()); console.log(n, view.list === list, list.length)"),
+    "bash": ("cd /tmp; export WHERE=here; n=40; next() { n=$((n + 1)); }; alias told='echo $n'",
+             "next; told; echo $PWD $WHERE"),
+}
+
+
+def looked(server, session, times):
+    """Each language has what it knew; `times` is how often all were looked at, and each look changes them."""
+    n = 40 + times
+    assert server.said(session, "python", KNOWN["python"][1]) == f"{n} True {times + 1} file\n"
+    assert server.said(session, "javascript", KNOWN["javascript"][1]) == f"{n} true {times + 1}\n"
+    assert server.said(session, "bash", KNOWN["bash"][1]) == f"{n}\n/tmp here\n"
+
+
+def taken_over(server, session, times):
+    """By a box of the build that is installed now: it says what is back, and nothing is lost."""
+    run = server.call("run_code", session_id=session, language="python", code="x")
+    assert "a new Python has the" in run["note"] and "lost" not in run["note"] and "not kept" not in run["note"], run
+    looked(server, session, times)
+    assert "note" not in server.call("run_code", session_id=session, language="python", code="x")
+
+
 def attempt(new, old):
     before = Server()
     session = before.call("create_session", name="kept")["session_id"]
-    assert before.said(session, "python", "x = 41; open('kept', 'w').write('file'); print(x)") == "41\n"
-    before.said(session, "bash", "cd /tmp; export WHERE=here")
+    for language, (code, _) in KNOWN.items():
+        before.said(session, language, code)
     install(new)
-    assert before.said(session, "python", "x += 1; print(x)") == "42\n"
-    assert before.said(session, "bash", "echo $PWD $WHERE") == "/tmp here\n"
+    looked(before, session, 1)
     assert before.said(session, "python", "import json, sqlite3, csv; print(sqlite3.connect(':memory:').execute('select 7').fetchone()[0])") == "7\n"
     after = Server()
     fresh = after.call("create_session")["session_id"]
     assert after.said(fresh, "python", "print(6 * 7)") == "42\n"
-    assert before.said(session, "python", "x += 1; print(x)") == "43\n", "what others start is no matter to it"
-    # The newer one takes the session over with a box of its own, when it is asked for it: files stay, and it says what does not.
-    run = after.call("run_code", session_id=session, language="python", code="print(open('kept').read(), 'x' in globals())")
-    assert run["stdout"] == "file False\n" and "replaced by another build" in run["note"], run
-    assert after.said(session, "python", "x = 1; print(x)") == "1\n"
+    looked(before, session, 2)  # what others start is no matter to it
+    # The newer one takes the session over with a box of its own, when it is asked for it.
+    taken_over(after, session, 3)
     # The server from before has programs of the newer version beside it now.
     answer = before.request("tools/call", name="create_session", arguments={})
     print("a new session of the server from before:", answer["content"][0]["text"][:300])
     before.end()
+    looked(after, session, 4)
     after.end()
     install(old)
     again = Server()
-    assert again.said(session, "python", "print(open('kept').read())") == "file\n"
+    taken_over(again, session, 5)
     again.call("delete_session", session_id=session)
     again.end()
 

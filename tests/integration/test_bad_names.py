@@ -165,8 +165,8 @@ def test_a_shared_file_is_named_without_its_line_breaks(prepared):
     b'{"path":"kept.txt","old_text":"kept%s","new_text":"lost"}',
     b'{"path":"kept.txt%s"}', b'{"path":"kept.txt","filename":"bad%s"}',
 ], ids=["edit path", "edit new", "edit old", "share path", "share name"])
-@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\\ud800"],
-                         ids=["byte", "half", "overlong", "surrogate", "escape"])
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xa0\x80\\ud800"],
+                         ids=["byte", "half", "overlong", "surrogate", "both"])
 def test_bytes_that_are_no_utf8_are_refused_with_the_message(prepared, arguments, bad):
     tool = b"edit_file" if b"old_text" in arguments else b"share_file"
     seen = len(prepared.stray)
@@ -185,6 +185,68 @@ def test_half_a_character_in_code_is_run_as_the_replacement_character(prepared, 
                       % (language.encode(), code.encode()))
     result = prepared.wait_for_stray(seen + 1)[-1]["result"]["structuredContent"]
     assert result["stdout"] == "a\ufffd 1\n" and "U+FFFD" in result["note"]
+
+
+def call_with_half(client, tool, arguments):
+    """The whole answer to a call in whose arguments HALF stands for a lone surrogate."""
+    seen = len(client.stray)
+    message = json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+    client.send_raw(message.replace("HALF", "\\ud83d").encode() + b"\n")
+    return client.wait_for_stray(seen + 1)[-1]
+
+
+@pytest.mark.parametrize("tool, arguments, name", [
+    ("write_file", {"path": "half.txt", "content": "a HALF"}, "content"), ("run_code", {"code": "1", "env": {"A": "HALF"}}, "env"),
+    ("run_code", {"code": "SELECT 'HALF' AS a", "language": "sql"}, "code"), ("run_code", {"code": "const a: string = 'HALF'; a", "language": "typescript"}, "code"),
+    ("edit_file", {"path": "kept.txt", "old_text": "user", "new_text": "HALFuser"}, "new_text"), ("create_session", {"env": {"A": "HALF"}}, "env")])
+def test_half_a_character_in_content_is_taken_and_told(prepared, tool, arguments, name):
+    result = call_with_half(prepared, tool, arguments)["result"]
+    assert not result["isError"], result
+    told = f"{name} has U+FFFD in place of half a character (a lone surrogate)"
+    assert told in result["structuredContent"]["note"] and told in result["content"][0]["text"], result
+    if tool == "write_file":
+        assert prepared.call("read_file", path="half.txt")["content"] == "a \ufffd"
+        found = call_with_half(prepared, "edit_file", {"path": "half.txt", "old_text": "HALF", "new_text": "b"})["result"]
+        assert found["structuredContent"]["replacements"] == 1, found
+        prepared.run("rm half.txt", "bash")
+    elif tool == "edit_file":
+        assert prepared.call("read_file", path="kept.txt")["content"] == "kept \ufffduser"
+        prepared.call("edit_file", path="kept.txt", old_text="\ufffd", new_text="")
+    elif arguments.get("language"):
+        assert "\ufffd" in json.dumps(result["structuredContent"]["outputs"], ensure_ascii=False)
+    elif tool == "create_session":
+        prepared.call("delete_session", session_id=result["structuredContent"]["session_id"])
+
+
+def test_half_a_character_that_is_not_found_is_told(prepared):
+    result = call_with_half(prepared, "edit_file", {"path": "kept.txt", "old_text": "HALF", "new_text": "x"})["result"]
+    assert result["isError"] and "is not in the file" in result["content"][0]["text"]
+    assert "old_text has U+FFFD in place of half a character" in result["content"][0]["text"], result
+
+
+def test_a_replacement_character_that_was_sent_is_not_told(prepared):
+    run = prepared.run("print('\ufffd')")
+    assert run["stdout"] == "\ufffd\n" and "U+FFFD" not in run.get("note", ""), run
+
+
+@pytest.mark.parametrize("tool, arguments, name", [
+    *((tool, {**arguments, "path": "aHALF"}, "path") for tool, arguments in GOOD.items()), ("run_code", {"code": "1", "session_id": "HALF"}, "session_id"),
+    ("run_code", {"code": "1", "env": {"HALF": "A"}}, "env"), ("run_code", {"code": "1", "language": "HALF"}, "language"), ("share_file", {"path": "kept.txt", "filename": "HALF"}, "filename"),
+    ("create_session", {"name": "HALF"}, "name"), ("create_session", {"filesystem": {"blocked": ["/HALF"]}}, "filesystem"),
+    ("create_session", {"network": {"HALF": []}}, "network"), ("install_packages", {"packages": ["HALF"]}, "packages"), ("cancel_run", {"run_id": "HALF"}, "run_id")])
+def test_half_a_character_in_a_name_is_refused_by_that_argument(prepared, tool, arguments, name):
+    result = call_with_half(prepared, tool, arguments)["result"]
+    said = result["content"][0]["text"]
+    assert result["isError"] and said.startswith(name) and "half a character (a lone surrogate" in said, result
+
+
+def test_half_a_character_elsewhere_is_no_message(prepared):
+    seen = len(prepared.stray)
+    for message in (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', rb'{"jsonrpc":"2.0","id":1.5,"method":"tools/\ud83d"}',
+                    rb'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"\ud83d","arguments":{}}}'):
+        prepared.send_raw(message + b"\n")
+        seen += 1
+        assert prepared.wait_for_stray(seen)[-1]["error"]["message"] == "message is not JSON in UTF-8"
 
 
 def test_a_file_whose_name_is_no_utf8_is_edited_and_shared_by_the_name_shown(prepared):

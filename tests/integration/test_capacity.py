@@ -11,6 +11,7 @@ from boxes import processes_of, until
 from conftest import needs
 from database import rows
 from hutch_client import Client, ToolError, hutch_binary
+from trial import Trial
 
 UNSHARE = "unshare --user --map-root-user --mount"
 FAR_MORE = 1000
@@ -58,6 +59,20 @@ def test_a_machine_at_its_limit_says_when_to_try_again(state, machine):
         second = client.call("create_session", name="second")
         assert client.run("6 * 7", session_id=second["session_id"])["status"] == "completed"
         client.call("delete_session", session_id=second["session_id"])
+
+
+@pytest.mark.parametrize("end", ["kill -9 $$", "echo std::bad_alloc >&2; exit 134"])
+def test_a_box_that_is_killed_or_finds_no_memory_leaves_nothing(tmp_path, end):
+    trial = Trial(tmp_path)
+    trial.replace("hutch-box", f"#!/bin/sh\n{end}\n")
+    with trial.client() as client:
+        with pytest.raises(ToolError) as refused:
+            client.call("create_session", name="killed")
+        assert "this machine is at one of its limits" in str(refused.value), refused.value
+        assert "try again in 5 seconds" in str(refused.value), refused.value
+        assert client.call("list_sessions")["sessions"] == []
+        assert rows(trial.state, "SELECT status FROM sessions WHERE status != 'destroyed'") == []
+        until(lambda: os.listdir(f"{trial.state}/sessions") == [], what="the end of its directory")
 
 
 @pytest.mark.slow

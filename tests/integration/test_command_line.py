@@ -85,12 +85,14 @@ def test_a_timeout_says_what_run_has(hutch):
 def test_all_that_is_done_to_sessions_is_told_as_json(hutch, state):
     with Client(state) as client:
         session = client.call("create_session", name="kept")["session_id"]
-        for action, status in (("pause", "paused"), ("resume", "ready")):
+        for action, status, tier in (("pause", "paused", "frozen"), ("resume", "ready", None)):
             told = json.loads(hutch("sessions", action, "kept", "--json").stdout)
-            assert (told["session_id"], told["status"]) == (session, status)
-        assert hutch("sessions", "pause", "kept").stdout.startswith(session), "text without --json"
-        heading = hutch("sessions", "ls").stdout.splitlines()[0]
-        assert heading.split() == ["SESSION", "NAME", "STATUS", "ACTIVE", "LAST", "USED"]
+            assert (told["session_id"], told["status"], told.get("tier")) == (session, status, tier)
+            assert "note" in told, told
+        assert hutch("sessions", "pause", "kept").stdout.startswith(f"{session} \"kept\" paused, tier frozen, "), "text without --json"
+        heading, line = hutch("sessions", "ls").stdout.splitlines()
+        assert heading.split() == ["SESSION", "NAME", "STATUS", "TIER", "ACTIVE", "LAST", "USED"]
+        assert line.split()[:5] == [session, "kept", "paused", "frozen", "0"]
         told = json.loads(hutch("sessions", "rm", "kept", "--json").stdout)
         assert told == {"session_id": session, "status": "destroyed"}
     gone = hutch("sessions", "rm", "kept", "--json")

@@ -15,10 +15,10 @@ LAYERS = ("kernel", "system calls", "seccomp", "Landlock", "overlayfs", "user na
           "hutch itself", "a real box", "network", "environment", "default memory", "memory_mb", "disk_mb", "pause", "zygote")
 
 
-def doctor(state, *arguments, binary=None, env=None):
+def doctor(state, *arguments, binary=None, env=None, seconds=180):
     environment = {"PATH": os.environ["PATH"], "HOME": state, "HUTCH_ZYGOTE": "0", **(env or {})}
     return subprocess.run([binary or hutch_binary(), "doctor", *arguments, "--state-dir", state], capture_output=True,
-                          text=True, env=environment, timeout=180 * PATIENCE)
+                          text=True, env=environment, timeout=seconds * PATIENCE)
 
 
 def findings_of(state, **more):
@@ -74,8 +74,10 @@ def test_interpreters_first_in_the_path_are_named(state, tmp_path):
 
 
 def test_without_python_nothing_is_waited_for(state, changed, tmp_path):
+    """A zygote that does not come is waited for half a minute."""
     (tmp_path / "none").touch(0o644)
-    findings = findings_of(state, binary=changed(f"mount --bind {tmp_path}/none /usr/bin/python3"), env={"HUTCH_ZYGOTE": "1"})
+    findings = findings_of(state, binary=changed(f"mount --bind {tmp_path}/none /usr/bin/python3"), env={"HUTCH_ZYGOTE": "1"},
+                           seconds=5)
     assert "install the package python3" in findings["Python, SQL"]["detail"], findings["Python, SQL"]
     assert findings["zygote"]["state"] == "weaker" and findings["zygote"]["remedy"] == "as for Python, SQL above", findings["zygote"]
     assert findings["a real box"]["state"] == "good" and findings["bash"]["state"] == "good"

@@ -1,5 +1,6 @@
 """E2B's own Python SDK, with another address and key."""
 
+import base64
 import gzip
 import json
 import time
@@ -34,6 +35,35 @@ def test_half_a_character_of_code_fails_no_request(server, sandbox):
     assert status == 200 and '"2\\n"' in body.decode(), body
     status, _, body = server.request("POST", "/execute", code % b', "language": "\\ud83d"', access)
     assert status == 400, body
+
+
+def test_half_a_character_of_a_command_is_content_and_of_a_path_a_name(server, sandbox):
+    access = {"E2b-Sandbox-Id": sandbox.sandbox_id, "X-Access-Token": sandbox._envd_access_token, "Content-Type": "application/json"}
+    for body, name in ((b'{"code": "1", "context_id": "\\ud83d"}', b"context_id"), (b'{"code": "1", "env_vars": {"\\ud83d": "a"}}', b"env_vars")):
+        status, _, said = server.request("POST", "/execute", body, access)
+        assert status == 400 and name in said and b"half a character" in said, said
+    status, _, said = server.request("POST", "/execute", b'{"code": "import os; os.environ[\'A\']", "env_vars": {"A": "a\\ud83d"}}', access)
+    assert status == 200 and "a\ufffd" in said.decode(), said
+    status, _, said = server.request("POST", "/filesystem.Filesystem/Stat", b'{"path": "/workspace/\\ud83d"}', access)
+    assert status == 400 and b"path has half a character" in said, said
+
+    def start(process):
+        message = b'{"process": %s}' % process
+        _, _, said = server.request("POST", "/process.Process/Start", b"\0" + len(message).to_bytes(4, "big") + message,
+                                    {**access, "Content-Type": "application/connect+json"})
+        return said
+    said = start(rb'{"cmd": "/bin/bash", "args": ["-c", "printf %s $A b\ud83d"], "envs": {"A": "\ude00"}}')
+    assert base64.b64encode("\ufffdb\ufffd".encode()) in said, said
+    assert b"process has half a character" in start(b'{"cmd": "\\ud83d"}')
+
+
+def test_codes_of_terminals_come_as_they_were_written(sandbox):
+    """Who shows a terminal needs them: nothing is taken out, joined or counted here."""
+    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 50
+    assert "".join(sandbox.run_code(f"import sys; _ = sys.stdout.write({written!r})").logs.stdout) == written
+    assert "".join(sandbox.run_code(f"import sys; _ = sys.stderr.write({written!r})").logs.stderr) == written
+    sandbox.files.write("/tmp/written", written)
+    assert sandbox.commands.run("cat /tmp/written; cat /tmp/written >&2").stdout == written
 
 
 @pytest.mark.slow
@@ -88,6 +118,12 @@ def test_contexts_have_a_bound(sandbox):
     for context in made:
         sandbox.remove_code_context(context)
     sandbox.remove_code_context(sandbox.create_code_context())
+
+
+def test_a_long_value_is_whole(sandbox):
+    value = [{"id": n, "name": f"user {n}"} for n in range(600)]
+    assert sandbox.run_code("[{'id': n, 'name': f'user {n}'} for n in range(600)]").text == repr(value)
+    assert "left out" in sandbox.run_code("list(range(100_000))").text, "beyond what is kept of one"
 
 
 def test_output_comes_as_it_is_printed(sandbox):

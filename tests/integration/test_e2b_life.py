@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from e2b import AuthenticationException, CommandExitException, SandboxException, SandboxQuery, SandboxState, TimeoutException
+from e2b import AuthenticationException, CommandExitException, PtySize, SandboxException, SandboxQuery, SandboxState, TimeoutException
 from e2b.exceptions import NotFoundException
 from e2b_code_interpreter import AsyncSandbox, Sandbox
 
 import boxes
 from hutch_client import PATIENCE, hutch_binary
-from http_server import Server, token
+from http_server import HttpClient, Server, token
 from e2b_sandbox import options, sandbox, server  # noqa: F401
 
 
@@ -115,6 +115,22 @@ def test_a_sandbox_is_paused_at_its_time(options):
             assert time.monotonic() < deadline + 60 * PATIENCE
             time.sleep(0.1)
         assert made.run_code("kept").text == "5", "a run wakes it"
+
+
+def test_a_paused_sandbox_with_an_open_terminal_stays_in_memory_and_says_why(server, options):
+    with Sandbox.create(timeout=600, **options) as made:
+        made.run_code("kept = 5")
+        shell = made.pty.create(PtySize(rows=7, cols=33), timeout=600)
+        made.pause()
+        client = HttpClient(server, headers={"Authorization": f"Bearer {options['api_key']}"})
+
+        def told():
+            return next(one for one in client.call("list_sessions")["sessions"] if one["session_id"].replace("_", "-") == made.sandbox_id)
+
+        boxes.until(lambda: "stays in memory" in told().get("note", ""), what="the session being frozen")
+        assert told()["tier"] == "frozen" and "it stays in memory, since a terminal is open (" in told()["note"], told()
+        again = Sandbox.connect(made.sandbox_id, timeout=600, **options)
+        assert again.run_code("kept").text == "5" and shell.pid in [one.pid for one in again.commands.list()]
 
 
 @pytest.mark.slow

@@ -144,6 +144,115 @@ print(os.path.exists("/home/user/.cache/fontconfig"))
 """
 
 
+DOCUMENTS = """
+from reportlab.pdfgen import canvas
+page = canvas.Canvas("report.pdf"); page.drawString(100, 700, "Quarterly sales"); page.save()
+import docx
+letter = docx.Document(); letter.add_paragraph("Quarterly sales"); letter.add_table(1, 2).cell(0, 1).text = "in a cell"; letter.save("letter.docx")
+from pptx import Presentation
+from pptx.util import Inches
+talk = Presentation(); slide = talk.slides.add_slide(talk.slide_layouts[5]); slide.shapes.title.text = "Quarterly sales"
+slide.shapes.add_table(1, 1, Inches(1), Inches(2), Inches(3), Inches(1)).table.cell(0, 0).text = "in a cell"; talk.save("talk.pptx")
+import pandas as pd
+with pd.ExcelWriter("book.xlsx") as book:
+    pd.DataFrame({"what": ["Quarterly sales"]}).to_excel(book, sheet_name="first"); pd.DataFrame({"b": ["in a cell"]}).to_excel(book, sheet_name="second")
+"""
+
+
+def test_the_two_lines_that_read_a_document_do(interpreter):
+    session = interpreter.call("create_session")["session_id"]
+    said(interpreter, DOCUMENTS, session_id=session)
+    for name, words in (("report.pdf", ["Quarterly sales"]), ("letter.docx", ["Quarterly sales", "in a cell"]),
+                        ("talk.pptx", ["Quarterly sales", "in a cell"]), ("book.xlsx", ["Quarterly sales", "in a cell"])):
+        note = interpreter.call("read_file", path=name, session_id=session)["note"]
+        code = note.removeprefix("run_code reads it: ")
+        assert code != note and code.count("\n") == 1, note
+        shown = said(interpreter, code, session_id=session)
+        assert all(word in shown for word in words), (name, shown)
+
+
+PHOTO = """
+from PIL import Image
+import pillow_heif
+pillow_heif.register_heif_opener()
+photo = Image.new("RGB", (2000, 1200), "red"); photo.paste("blue", (1000, 0, 2000, 1200))
+photo.save("{name}")
+"""
+
+
+@pytest.mark.parametrize("name", ["photo.heic", "photo.avif"])
+def test_a_photo_of_a_phone_is_shown(interpreter, name):
+    session = interpreter.call("create_session")["session_id"]
+    said(interpreter, PHOTO.format(name=name), session_id=session)
+    result = interpreter.result("read_file", path=name, session_id=session)
+    seen = result["structuredContent"]
+    (image,) = [block for block in result["content"] if block["type"] == "image"]
+    assert seen["mime_type"] == f"image/{name.partition('.')[2]}" and image["mimeType"] == "image/jpeg", seen
+    assert re.match(r"drawn as JPEG: 1568 x 941 pixels of 2000 x 1200 \(run_", seen["note"]) and seen["note"] in result["content"][0]["text"], seen
+    interpreter.call("write_file", session_id=session, path="seen.jpg", content=image["data"], encoding="base64")
+    code = "from PIL import Image\nseen = Image.open('seen.jpg'); print(*[max(zip(seen.getpixel((x, 400)), 'rgb'))[1] for x in (100, 1400)])"
+    assert said(interpreter, code, session_id=session) == "r b"
+    if name == "photo.heic":
+        opened = interpreter.run("from PIL import Image; Image.open('photo.heic')", session_id=session, restart=True)
+        assert "register_heif_opener()" in opened["stderr"], opened
+    raw = interpreter.call("read_file", path=name, session_id=session, encoding="base64", limit=12)
+    assert base64.b64decode(raw["content"])[4:8] == b"ftyp"
+
+
+def test_duckdb_names_the_limit_of_memory_and_the_tables_live_on(interpreter):
+    session = interpreter.call("create_session", limits={"memory_mb": 300})["session_id"]
+    assert interpreter.run("CREATE TABLE t AS SELECT 5 AS a", "sql", session_id=session)["status"] == "completed"
+    run = interpreter.run("SELECT list(range) FROM range(100000000)", "sql", session_id=session, timeout_seconds=60)
+    error = run["error"]
+    assert error["name"].endswith("OutOfMemoryException") and error["cause"] == "exception", run
+    assert error["survived"] == "tables kept, files kept" and not error.get("lost"), error
+    assert "half of this session's 300 MB of memory (limits.memory_mb)" in run["note"], run
+    assert interpreter.run("SELECT a FROM t", "sql", session_id=session)["outputs"][0]["json"]["rows"] == [[5]]
+
+
+GROWS = "(async () => {{const kept = []; for (;;) {{kept.push(new Uint8Array(2e7).fill(1)); await new Promise((on) => setTimeout(on, {})) }} }})()"
+BROWSER = f"""
+import os, time
+from hutch_runner import browser, plotly_pictures
+def process(): return plotly_pictures._page._connection._pid
+def is_over(pid):
+    try: return open(f"/proc/{{pid}}/stat").read().split()[2] in "ZX"
+    except OSError: return True
+assert plotly_pictures._page.evaluate("1 + 1", 60) == 2
+pid = process()
+"""
+
+
+def test_the_browser_stays_below_its_bounds(interpreter):
+    """While it draws, before it draws again, and at the end of a run in which nobody has asked it anything more."""
+    needs(platform.machine() == "x86_64", "a browser for this processor")
+    session = interpreter.call("create_session")["session_id"]
+    said(interpreter, "import plotly", session_id=session)
+    busy = ("browser.BUSY_BYTES_MAX = 400_000_000\ntry: plotly_pictures._page.evaluate(" + repr(GROWS.format(1)) + ", 60)\n"
+            "except browser.NoBrowser as failure: print(failure, is_over(pid))")
+    assert said(interpreter, BROWSER + busy, session_id=session) == "a browser takes more than 400 MB for it True"
+    grown = ("plotly_pictures._page.evaluate(" + repr(f"void {GROWS.format(20)}") + ", 60)\n"
+             "while browser.Page and plotly_pictures._page._connection.memory_bytes() < 310_000_000: time.sleep(0.02)\n")
+    again = "print(plotly_pictures._page.evaluate('2', 60), process() != pid, is_over(pid))"
+    assert said(interpreter, BROWSER + grown + again, session_id=session) == "2 True True"
+    said(interpreter, BROWSER + grown, session_id=session)
+    assert said(interpreter, "print(is_over(pid), plotly_pictures._page._connection)", session_id=session) == "True None"
+    assert said(interpreter, "ls -d /tmp/.hutch-browser-* 2>/dev/null || true", "bash", session_id=session) == ""
+
+
+def test_files_of_the_user_that_are_called_like_the_librarys_leave_the_browser_alone(interpreter):
+    needs(platform.machine() == "x86_64", "a browser for this processor")
+    session = interpreter.call("create_session")["session_id"]
+    names = ["shutil", "tempfile", "glob", "signal"]
+    for name in names:
+        interpreter.call("write_file", session_id=session, path=f"{name}.py", content="mine = True\n")
+    code = (f"import plotly.graph_objects as go, sys\nfor name in {names}:\n    sys.modules.pop(name, None)\n"
+            "    assert __import__(name).mine\ngo.Figure(go.Scattergeo(lat=[50], lon=[10]))")
+    run = interpreter.run(code, session_id=session, timeout_seconds=120)
+    (output,) = run["outputs"]
+    assert "png" in output["formats"] and "no picture" not in output["text"] and "matplotlib" not in output["text"], run
+
+
 def test_a_session_looks_through_no_fonts(interpreter):
     """What fontconfig, the host's and the browser's, and matplotlib keep of fonts has come with the environment: none writes its own."""
     session = interpreter.call("create_session")["session_id"]

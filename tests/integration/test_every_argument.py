@@ -64,6 +64,21 @@ def test_no_value_of_an_argument_is_too_much(client, tool):
 
 
 @pytest.mark.parametrize("tool", sorted(GOOD))
+def test_half_a_character_fails_no_message(client, tool):
+    """Of any text it is told what became of it; in a number or the like it is of the wrong type."""
+    [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
+    for name, schema in listed["inputSchema"]["properties"].items():
+        value = {"array": ["HALF"], "object": {"a": "HALF"}}.get(schema["type"], "HALF")
+        seen = len(client.stray)
+        message = json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": {"name": tool, "arguments": {**GOOD[tool], name: value}}})
+        client.send_raw(message.replace("HALF", "\\ude00").encode() + b"\n")
+        result = client.wait_for_stray(seen + 1)[-1]["result"]
+        said = result["content"][0]["text"]
+        assert name in said and "half a character" in said, (name, said)
+    client.call("edit_file", path="kept.txt", old_text="kept", new_text="kept")
+
+
+@pytest.mark.parametrize("tool", sorted(GOOD))
 def test_no_argument_takes_bytes_that_are_no_utf8(client, tool):
     [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
     for name in listed["inputSchema"]["properties"]:

@@ -283,7 +283,7 @@ def judge_box(name, text, said):
     if said is None:
         tolerated = any(re.fullmatch(n, name) and re.match(t, text) for n, t, _ in TOLERATED_IN_BOX)
         return None if tolerated else "the session started all the same"
-    if any(re.fullmatch(n, name) and re.match(t, text) for n, t in DIES) and "hutch-box died" in said:
+    if any(re.fullmatch(n, name) and re.match(t, text) for n, t in DIES) and re.search("hutch-box (died|was ended)", said):
         return None
     return None if re.search(r"\S+.*: " + re.escape(words_of(name)), said) else said
 

@@ -177,20 +177,55 @@ def test_a_time_without_an_offset_and_a_day_are_utc(client):
             client.call("list_files", changed_since=wrong)
 
 
-@pytest.mark.slow
-def test_list_is_bounded(client):
+def pages(client, **arguments):
+    """The entries of each answer until there is no more."""
+    while True:
+        result = client.result("list_files", **arguments)
+        text, listed = result["content"][0]["text"], result["structuredContent"]
+        assert max(len(json.dumps(listed, separators=(",", ":"))), len(text)) <= 60_000
+        yield [entry["path"] for entry in listed["entries"]]
+        if "truncated" not in listed:
+            assert "truncated" not in text and "next_after" not in listed
+            return
+        arguments["after"] = listed["next_after"]
+        assert f"(truncated: go on with after \"{listed['next_after']}\")" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": "/workspace"}, {"path": "."}, {"path": "/workspace", "recursive": True}])
+def test_a_long_list_goes_on(client, arguments):
     client.run("for i in range(1500): open(f'f{i:04}', 'w').close()")
-    listed = client.call("list_files")
-    assert listed["truncated"] is True and 300 < len(listed["entries"]) <= 1000
-    result = client.result("list_files")
-    assert max(len(json.dumps(result["structuredContent"], separators=(",", ":"))), len(result["content"][0]["text"])) <= 60_000
-    assert f"{len(listed['entries'])} entries (truncated" in result["content"][0]["text"]
+    listed = list(pages(client, **arguments))
+    assert len(listed) >= 3 and [path for page in listed for path in page] == [f"/workspace/f{i:04}" for i in range(1500)]
+
+
+def test_a_large_directory_is_one_entry_with_a_count(client):
+    client.run("import os\nos.makedirs('many/deep'); os.mkdir('few')\nfor i in range(1500): open(f'many/{i:04}', 'w').close()\n"
+               "for i in range(200): open(f'few/{i:03}', 'w').close()\nfor i in range(201): open(f'many/deep/{i}', 'w').close()")
+    result = client.result("list_files", recursive=True)
+    listed, text = result["structuredContent"], result["content"][0]["text"]
+    folded = {entry["path"]: entry["entries"] for entry in listed["entries"] if "entries" in entry}
+    assert folded == {"/workspace/many": 1500 + 1 + 201}, "few has no more than 200"
+    assert len(listed["entries"]) == 202 and "truncated" not in listed
+    assert "\nmany/ with 1702 entries\n" in text and text.endswith("list_files with the path of a directory shows what is in it\n"), text[-300:]
+    whole = [path for page in pages(client, path="many", recursive=True) for path in page]
+    assert whole == sorted([f"/workspace/many/{i:04}" for i in range(1500)] + ["/workspace/many/deep"]
+                           + [f"/workspace/many/deep/{i}" for i in range(201)])
+    everything = [path for page in pages(client, path="/workspace", recursive=True) for path in page]
+    assert len(everything) == 1702 + 202 and len(set(everything)) == len(everything)
+
+
+def test_what_is_folded_and_cut_says_how_to_list_all(client):
+    client.run("import os\nos.mkdir('many')\nfor i in range(300): open(f'many/{i:03}', 'w').close()\nfor i in range(1500): open(f'n{i:04}', 'w').close()")
+    result = client.result("list_files", recursive=True)
+    assert result["structuredContent"]["truncated"] is True and "next_after" not in result["structuredContent"]
+    assert '(truncated: with path "/workspace" all is listed)' in result["content"][0]["text"].splitlines()[0]
 
 
 def test_deep_trees_do_not_hurt(client):
     client.run("import os\nfor _ in range(1000):\n    os.mkdir('d'); os.chdir('d')\nos.chdir('/workspace')")
-    listed = client.call("list_files", recursive=True)
-    assert listed["truncated"] is True
+    entries = client.call("list_files", recursive=True)["entries"]
+    assert len(entries) + sum(entry.get("entries", 0) for entry in entries) == 1000 and len(entries) < 300
+    assert client.call("list_files", path="/workspace", recursive=True)["truncated"] is True
     assert client.run("1")["status"] == "completed"
 
 

@@ -28,6 +28,13 @@ def server(state, tmp_path):
             client.call("delete_session", session_id=session["session_id"])
 
 
+def fill_until(client, left):
+    """So many bytes of the file system stay free."""
+    with open(client.filler, "wb", buffering=0) as file:
+        while os.statvfs(client.filler.parent).f_bavail * 4096 > left:
+            file.write(b"x" * 65536)
+
+
 def fill(client):
     with open(client.filler, "wb", buffering=0) as file:
         for step in (1 << 20, 4096):
@@ -50,6 +57,7 @@ for number in range(1000):
 def test_whoever_goes_on_writing_is_ended_before_the_host_is_full(server):
     """A twentieth of this file system is the host's: the watch ends what writes there."""
     session = server.run("kept = 41")["session_id"]
+    fill_until(server, 3_000_000)  # it does not have to write for long to come there
     run = server.run(SLOW_WRITER, session_id=session, timeout_seconds=60)
     assert (run["status"], run["error"]["cause"]) == ("failed", "disk"), run
     assert "make room on the host" in run["note"] and "No space left" not in run["stderr"], run
@@ -63,9 +71,7 @@ def test_variables_that_find_no_room_are_told_of_once(server):
     def note():
         return server.run("x", session_id=session).get("note", "")
 
-    with open(server.filler, "wb", buffering=0) as file:
-        while os.statvfs(server.filler.parent).f_bavail * 4096 > 2_000_000:
-            file.write(b"x" * 65536)
+    fill_until(server, 2_000_000)
     assert server.run("x = 2", session_id=session)["status"] == "completed"
     until(lambda: "python: what has changed is not stored" in note(), interval=1, what="word of it")
     assert not note() and not note()

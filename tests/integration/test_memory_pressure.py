@@ -39,11 +39,15 @@ def status_of(client, session):
 
 
 def test_idle_sessions_are_stored_where_little_is_left(host):
-    session = host.run("x = [1]; y = x")["session_id"]
+    """Each looks in a second of its own of sixteen: of several one does soon."""
+    sessions = [host.call("create_session")["session_id"] for _ in range(4)]
+    for session in sessions:
+        host.run("x = [1]; y = x", session_id=session)
     host.left(7)
-    until(lambda: status_of(host, session) == "stored", what="the session being stored")
+    stored = []
+    until(lambda: stored.extend(one for one in sessions if status_of(host, one) == "stored") or stored, what="a session being stored")
     host.left(None)
-    assert host.run("x is y", session_id=session)["outputs"][0]["text"] == "True"
+    assert host.run("x is y", session_id=stored[0])["outputs"][0]["text"] == "True"
 
 
 @pytest.mark.slow

@@ -196,13 +196,13 @@ def test_create_session_picks_and_narrows(state, folder, tmp_path):
     other.mkdir()
     with server(state, f"{folder}:rw", own(other)) as client:
         everything = client.call("create_session", name="everything")
-        assert everything["filesystem"] == {"read_only": ["/mnt/other"], "read_write": ["/mnt/project"], "blocked": []}
+        assert everything["filesystem"] == {"read_only": ["/mnt/other"], "read_write": ["/mnt/project"]}
         narrow = client.call("create_session", name="narrow", filesystem={"read_only": ["project"]})
-        assert narrow["filesystem"] == {"read_only": ["/mnt/project"], "read_write": [], "blocked": []}
+        assert narrow["filesystem"] == {"read_only": ["/mnt/project"]}
         assert client.run("ls /mnt", "bash", session_id="narrow")["stdout"].split() == ["data", "project"]
         assert errno_of(client, "open('/mnt/project/x', 'w')", session_id="narrow") in ("EROFS", "EACCES")
         nothing = client.call("create_session", name="nothing", filesystem={"read_only": []})
-        assert nothing["filesystem"]["read_only"] == []
+        assert "filesystem" not in nothing
         assert client.run("ls /mnt", "bash", session_id="nothing")["stdout"].split() == ["data"]
         assert errno_of(client, "socket.socket(socket.AF_UNIX)", session_id="nothing") == "done"
 

@@ -34,6 +34,20 @@ def test_what_clients_and_hooks_obey_stays_and_the_work_goes_on(state, folder): 
     assert (folder / ".npmrc").read_text() == "of the box"
 
 
+def test_what_a_run_makes_of_it_is_told(state, folder):  # noqa: F811
+    (folder / "AGENTS.md").write_text("of the host")
+    own(folder)
+    with server(state, f"{folder}:rw") as client:
+        work = client.run("open('/mnt/project/package.json', 'w').close()")
+        assert "obey" not in work.get("note", ""), work
+        made = client.run("open('/mnt/project/.mcp.json', 'w').close()")
+        assert ("made /mnt/project/.mcp.json, which programs of this machine obey: look at it before you use it"
+                in made["note"]), made
+        assert "obey" not in client.run("1").get("note", ""), "told once"
+        shell = client.run("mkdir -p /mnt/project/.husky /mnt/project/.github/hooks", "bash")
+        assert "made /mnt/project/.github/hooks, /mnt/project/.husky, which" in shell["note"], shell
+
+
 def test_all_that_could_be_protected_is_though_code_has_made_all_of_it(state, repository):  # noqa: F811
     listed = pathlib.Path(__file__).parents[2] / "sandbox/box/obeyed_files.h"
     names = re.findall(r'^ {4}\{"([^"]+)", "', listed.read_text().split("kSharedDirectory")[0], re.MULTILINE)

@@ -22,8 +22,10 @@ def world(module_state, tmp_path_factory):
         config = tmp_path_factory.mktemp("network") / "config.toml"
         config.write_text(f"""
 [network]
-allow = ["web.test:{port_of(web)}", "plain.test:{port_of(plain)}", "secure.test", "*.many.test", "localhost"]
+allow = ["web.test:{port_of(web)}", "plain.test:{port_of(plain)}", "secure.test", "*.many.test", "localhost",
+         "api.mixpanel.com:{port_of(web)}"]
 [network.addresses]
+"api.mixpanel.com" = "127.0.0.1"
 "web.test" = "127.0.0.1"
 "plain.test" = "127.0.0.1"
 "secure.test" = "127.0.0.1"
@@ -48,14 +50,18 @@ def door_of(state):
     return found
 
 
+def port_of_host(host):
+    return host.partition(":")[2]
+
+
 def refused(run):
-    return {entry["host"]: entry["reason"] for entry in run.get("network", {}).get("refused", [])}
+    return {entry.get("host", ""): entry["reason"] for entry in run.get("network", {}).get("refused", [])}
 
 
 def test_an_allowed_host_is_reached_by_its_name(world):
     run = world.run(f"curl -sS http://{world.web}/a http://{world.web}/b", "bash")
     assert run["stdout"] == f"GET /a {world.web}\nGET /b {world.web}\n", run
-    assert run["network"]["allowed"] == [world.web] and run["network"]["refused"] == []
+    assert run["network"]["allowed"] == [world.web] and "refused" not in run["network"]
     # What the door has counted when the run is over; of a connection that ends with it, in the next one.
     runs = [run, *(world.run("sleep 0.1", "bash") for _ in range(20) if run["network"]["bytes"] == 0)]
     assert sum(one.get("network", {}).get("bytes", 0) for one in runs) > 100, runs
@@ -108,6 +114,19 @@ def test_a_refusal_that_the_code_catches_is_told_with_a_run_that_went_well(world
     assert "network: evil.example refused: not allowed" in result["content"][0]["text"]
 
 
+def test_what_a_run_asked_of_the_network_beside_others_is_told_as_during_it(world):
+    """Which of them asked nobody knows: an answer says so."""
+    session = world.call("create_session")["session_id"]
+    alone = world.run(f"curl -sS http://{world.web}/; curl -sS http://evil.example/", "bash", session_id=session)
+    assert alone["network"]["allowed"] == [world.web] and "during this run" not in alone.get("note", ""), alone
+    other = world.run("until [ -e go ]; do sleep 0.02; done; curl -sS http://theirs.example/; touch asked; sleep 60", "bash", session_id=session, background=True)["run_id"]
+    beside = world.run(f"touch go; curl -sS http://{world.web}/; curl -sS http://evil.example/; until [ -e asked ]; do sleep 0.02; done", "bash", session_id=session)
+    assert beside["network"]["allowed"] == [world.web] and set(refused(beside)) == {"evil.example", "theirs.example"}, beside
+    assert "others ran meanwhile" in beside["note"] and "during this run" in beside["note"], beside
+    ended = world.call("cancel_run", run_id=other)
+    assert "during this run" in ended["note"] and set(refused(ended)) == {"evil.example", "theirs.example"}, ended
+
+
 def test_addresses_that_are_denied_are_not_reached_whatever_name_leads_there(world):
     wished = {"allow": [world.web, world.plain]}
     open_one = world.call("create_session", network=wished)["session_id"]
@@ -129,6 +148,22 @@ def test_what_libraries_report_of_themselves_is_left_out_but_of_the_audit(world)
     assert set(refused(run)) == {"evil.example"}, run
     said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
     assert {row["host"] for row in map(json.loads, said.splitlines())} >= {*hosts, "evil.example"}
+
+
+@pytest.mark.parametrize("how", ["", f"-p -x {PROXY}", f"-x {PROXY}"])
+def test_what_libraries_report_where_it_is_allowed_is_left_out_too(world, how):
+    session = world.call("create_session")["session_id"]
+    reported = f"api.mixpanel.com:{port_of_host(world.web)}"
+    result = world.result("run_code", code=f"curl -sS {how} http://{reported}/track", language="bash", session_id=session)
+    run = result["structuredContent"]
+    assert "GET" in run["stdout"] and "/track" in run["stdout"] and "network" not in run, run
+    assert "network:" not in result["content"][0]["text"], result
+    assert "network" not in world.run("sleep 1.2", "bash", session_id=session), "nor later"
+    both = world.run(f"curl -sS {how} http://{reported}/ http://{world.web}/", "bash", session_id=session)
+    assert both["network"]["allowed"] == [world.web], both
+    said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+    seen = [row for row in map(json.loads, said.splitlines()) if row["host"] == "api.mixpanel.com" and row["session_id"] == session]
+    assert len(seen) >= 2 and all(row["received_bytes"] > 0 for row in seen), said
 
 
 def test_a_name_has_an_address_that_nobody_else_has(world):
@@ -221,7 +256,7 @@ def test_a_session_has_what_it_asks_for_of_what_is_allowed(world):
     run = world.run(f"curl -sS http://{world.web}/; getent hosts plain.test", "bash", session_id=session["session_id"])
     assert run["stdout"] == f"GET / {world.web}\n" and set(refused(run)) == {"plain.test"}
     blocked = world.call("create_session", network={"block_outbound": True})
-    assert blocked["network"] == {"allow": []}
+    assert "network" not in blocked
     run = world.run(f"curl -sS http://{world.web}/; wc -c < /etc/resolv.conf; cat /proc/net/tcp | wc -l", "bash",
                     session_id=blocked["session_id"])
     assert run["stdout"] == "0\n1\n" and "no network but its own loopback" in run["note"]

@@ -43,7 +43,7 @@ def test_hosts_are_asked_of_the_proxy(world):
     run = world.run(f"curl -sS https://{world.api}/v1/a http://{world.web}/b", "bash")
     assert run["stdout"] == f"GET /v1/a {world.api}\nGET /b {world.web}\n", run
     assert world.proxy.asked == [f"CONNECT {world.api}", f"CONNECT {world.web}"]
-    assert sorted(run["network"]["allowed"]) == [world.api, world.web] and not run["network"]["refused"], run
+    assert sorted(run["network"]["allowed"]) == [world.api, world.web] and "refused" not in run["network"], run
 
 
 def test_what_is_not_allowed_is_not_asked_for(world):
@@ -65,7 +65,7 @@ def test_the_proxy_refuses_in_its_own_words(world):
 
 def test_a_host_that_speaks_first(world):
     run = world.run(f"exec 3<>/dev/tcp/{world.plain.replace(':', '/')}; read -r line <&3; echo $line", "bash")
-    assert run["stdout"] and not run["network"]["refused"], run
+    assert run["stdout"] and "refused" not in run["network"], run
 
 
 def test_others_are_reached_without_it(world):

@@ -26,7 +26,7 @@ def kill_box(state, session):
 
 def background_runs(client, session):
     runs = client.call("get_run", session_id=session)["runs"]
-    return {run["run_id"]: run["status"] for run in runs if run["background"]}
+    return {run["run_id"]: run["status"] for run in runs if run.get("background")}
 
 
 def test_a_server_is_there_again(client, state):

@@ -157,6 +157,19 @@ def test_matplotlib_writes_any_script(client, style):
     assert first != second, "no boxes"
 
 
+@pytest.mark.parametrize("text", ["बिक्री", "ยอดขาย", "매출", "データ", "売上"])
+@pytest.mark.parametrize("place", ["plt.title(T)", *(pytest.param(place, marks=pytest.mark.slow) for place in (
+    "plt.xlabel(T)", "plt.plot([1, 2], label=T); plt.legend()", "plt.xticks([0, 1], [T, T])", "plt.annotate(T, (0.5, 0.5))", "plt.bar([T], [3])",
+    "plt.title(T, weight='bold', style='italic')"))])
+def test_matplotlib_draws_the_glyphs_of_each_script(client, text, place):
+    """Without a warning, which pictures() would not let pass; a text of as many boxes looks otherwise."""
+    code = f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.figure(figsize=(3, 2)); T = TEXT; {place}; plt.show()"
+    (drawn,) = pictures(client, code.replace("TEXT", repr(text)))[1]
+    other = client.run(code.replace("TEXT", repr("\U0010fffd" * len(text))))
+    (boxes,) = [picture_of(client.result("read_file", path=output["image_path"])) for output in other["outputs"]]
+    assert "shown as boxes" in other["stderr"] and drawn.tobytes() != boxes.tobytes()
+
+
 def test_a_font_that_is_not_here_is_told_once(client):
     run = client.run(f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.rcParams['font.sans-serif'] = ['SimHei']\nplt.title('{SCRIPTS}'); plt.show()")
     assert len(run["stderr"]) < 300 and "SimHei" in run["stderr"] and "no font" not in run["stderr"], run

@@ -8,6 +8,7 @@ import mcp
 import pytest
 from mcp import StdioServerParameters
 
+from boxes import until
 from hutch_client import MODERN, Client, hutch_binary
 
 TOOLS = ["run_code", "get_run", "cancel_run", "read_file", "write_file", "edit_file", "list_files", "share_file",
@@ -62,6 +63,75 @@ def test_results_fit_their_output_schemas(shared):
     jsonschema.validate(shared.call("get_run", run_id=run_id), schemas["get_run"])
     jsonschema.validate(shared.call("cancel_run", run_id=run_id), schemas["cancel_run"])
     assert schemas.keys() - tried == {"cancel_run", "install_packages", "share_port"}, "which can only be an error yet"
+
+
+def required_by(schema):
+    """Names that a result has in one of its forms."""
+    return set(schema.get("required", [])).union(*map(required_by, schema.get("anyOf", [])))
+
+
+def silent_members(value, kept=frozenset(), path=""):
+    """Members that say nothing. Data of the code is what it is, and a value that a chart lacks is told by null."""
+    if isinstance(value, list):
+        for at, entry in enumerate(value):
+            yield from silent_members(entry, path=f"{path}[{at}]")
+    if not isinstance(value, dict):
+        return
+    for name, member in value.items():
+        is_missing = member is None and ".chart" not in path
+        if name not in kept and (is_missing or member is False or member in ("", [], {})):
+            yield f"{path}.{name}"
+        if name != "json":
+            yield from silent_members(member, path=f"{path}.{name}")
+
+
+def test_what_says_nothing_is_left_out(state):
+    """Of every tool's answer, but for what its schema requires."""
+    with Client(state, "--packages") as client:
+        schemas = {t["name"]: t["outputSchema"] for t in client.request("tools/list")["tools"]}
+        tried = set()
+
+        def call(tool, /, **arguments):
+            tried.add(tool)
+            answer = client.call(tool, **arguments)
+            assert list(silent_members(answer, required_by(schemas[tool]))) == [], (tool, arguments, answer)
+            assert required_by(schemas[tool]) - {"runs"} <= answer.keys() or "runs" in answer, (tool, answer)
+            return answer
+
+        call("get_run")
+        call("list_files")
+        call("list_sessions")
+        runs = [call("run_code", code=code, language=language) for language, code in (
+            ("python", "''"), ("python", "1"), ("python", "raise ValueError()"), ("python", "raise SystemExit"), ("python", "import os; os._exit(3)"),
+            ("python", "[None, '', False, {}, []]"), ("python", "class A:\n    def __repr__(self): return ''\nA()"),
+            ("python", "import json\nclass B:\n    def _repr_html_(self): return ''\n    def _repr_json_(self): return {}\nB()"),
+            ("bash", "true"), ("bash", "exit 3"), ("bash", "kill -9 $$"), ("javascript", "undefined"), ("javascript", "null"),
+            ("javascript", "throw new Error()"), ("sql", "SELECT NULL AS a, '' AS b, false AS c"), ("sql", "SELECT 1 WHERE false"),
+            ("python", "open('made', 'w').close()"), ("bash", "rm made; mkdir empty"), ("python", "import socket\nsocket.create_connection(('evil.test', 80))"))]
+        assert {"outputs", "files_changed", "stdout", "stderr"} <= runs[1].keys() and runs[1]["stdout"] == "", "what is required stays"
+        call("get_run", run_id=runs[1]["run_id"])
+        call("get_run", run_id=runs[2]["run_id"], stdout_offset=0)
+        serves = call("run_code", code="python3 -m http.server 3000", language="bash", background=True)["run_id"]
+        until(lambda: not client.result("share_port", port=3000)["isError"], what="the server")
+        call("share_port", port=3000)
+        call("get_run")
+        call("list_sessions")
+        call("cancel_run", run_id=serves)
+        call("write_file", path="empty.txt", content="")
+        call("read_file", path="empty.txt")
+        call("edit_file", path=call("write_file", path="full.txt", content="x")["path"], old_text="x", new_text="")
+        call("list_files", path="/workspace/empty")
+        call("list_files", recursive=True, changed_since=runs[0]["run_id"])
+        call("share_file", path="empty.txt")
+        call("install_packages", packages=["-r none.txt"])
+        session = call("create_session")["session_id"]
+        call("create_session", name="named", network={"allow": []}, filesystem={"blocked": ["/etc"]}, env={})
+        call("pause_session", session_id=session)
+        call("resume_session", session_id=session)
+        call("list_sessions")
+        call("delete_session", session_id=session)
+        call("get_run", session_id="named")
+        assert tried == schemas.keys()
 
 
 def test_modern_era(state):

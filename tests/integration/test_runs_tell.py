@@ -6,6 +6,8 @@ import re
 import pytest
 
 from boxes import until
+from hutch_client import Client
+from hutch_client import Client, ToolError
 
 
 def begin(client, code, language="python", **arguments):
@@ -46,17 +48,57 @@ def test_a_limit_of_the_session_is_one_that_was_asked_for(client):
     client.reply(request)
 
 
-def test_what_waits_says_behind_what(client):
-    client.run("1")
-    first, ahead = begin(client, "import time; time.sleep(60)")
+@pytest.mark.parametrize("language, long, short, shown", [
+    ("python", "import time; time.sleep(60)", "print('mine')", "mine"), ("javascript", "setTimeout(() => {}, 60000); while (true) {}", "console.log('mine')", "mine"),
+    ("bash", "sleep 60", "echo mine", "mine"),
+    ("sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000) SELECT max(i) FROM n", "SELECT 'mine' AS whose", "mine")])
+def test_what_waits_says_behind_what(client, language, long, short, shown):
+    client.run("SELECT 1" if language == "sql" else "1" if language != "bash" else "true", language)
+    first, ahead = begin(client, long, language)
     until(lambda: client.call("get_run", run_id=ahead)["status"] == "running", what="its start")
-    second, behind = begin(client, "print('mine')")
+    second, behind = begin(client, short, language)
     waits = client.call("get_run", run_id=behind)
     assert waits["status"] == "queued" and f"still queued behind {ahead} (cancel_run ends that one)" in waits["note"], waits
+    assert "cancel_run takes this one back" in waits["note"]
     client.call("cancel_run", run_id=ahead)
     client.reply(first)
-    assert client.reply(second)["result"]["structuredContent"]["stdout"] == "mine\n"
+    mine = client.reply(second)["result"]
+    assert mine["structuredContent"]["status"] == "completed" and shown in mine["content"][0]["text"], mine
     assert "waits_for" not in json.dumps(client.call("get_run", run_id=behind))
+
+
+@pytest.mark.parametrize("seconds", [40, 90, 300])
+def test_the_limit_of_a_run_is_at_most_what_the_configuration_allows(state, tmp_path, seconds):
+    config = tmp_path / "config.toml"
+    config.write_text(f"[max_limits]\nrun_seconds = {seconds}\n")
+    with Client(state, env={"HUTCH_CONFIG": str(config)}) as client:
+        client.run("1")
+        request, run_id = begin(client, "import time; time.sleep(60)")
+        until(lambda: f"({seconds} in all)" in client.call("get_run", run_id=run_id).get("note", ""), what="its limit")
+        client.call("cancel_run", run_id=run_id)
+        client.reply(request)
+        with pytest.raises(ToolError, match=f"from 1 to {seconds}; run_seconds in .max_limits. of the configuration allows more"):
+            client.run("1", timeout_seconds=seconds + 1)
+
+
+@pytest.mark.parametrize("ends", ["fails", "cancelled", "timed out", "killed", "raises"])
+def test_a_list_of_runs_says_how_each_ended(client, ends):
+    session = client.call("create_session")["session_id"]
+
+    def listed(run_id):
+        return {run["run_id"]: run for run in client.call("get_run", session_id=session)["runs"]}[run_id]
+    language, code, options, wanted = {
+        "fails": ("bash", "sleep 1; exit 3", {}, "failed"), "cancelled": ("bash", "sleep 60", {}, "cancelled"),
+        "timed out": ("bash", "sleep 60", {"timeout_seconds": 1}, "timed_out"), "killed": ("bash", "sleep 1; kill -9 $$", {}, "failed"),
+        "raises": ("python", "import time; time.sleep(1); 1/0", {}, "failed")}[ends]
+    run_id = client.run(code, language, session_id=session, background=True, **options)["run_id"]
+    assert listed(run_id)["status"] in ("running", wanted) and listed(run_id)["background"] is True
+    if ends == "cancelled":
+        client.call("cancel_run", run_id=run_id)
+    until(lambda: listed(run_id)["status"] == wanted, what="its end in the list")
+    assert listed(run_id)["finished_at"], "without anybody having asked for the run"
+    text = client.result("get_run", session_id=session)["content"][0]["text"]
+    assert re.search(rf"{wanted} \(background\): {run_id}", text), text
 
 
 @pytest.mark.parametrize("language, code", [
@@ -83,6 +125,55 @@ def test_a_file_that_a_stopped_run_was_writing_is_possibly_incomplete(client, la
     text = reply["content"][0]["text"]
     assert re.search(r"created /workspace/big\.csv \(\d+ bytes, possibly incomplete\)", text), text
     assert "possibly" not in json.dumps(client.run("1"))
+
+
+@pytest.mark.slow  # a call is handed over after 50 seconds
+def test_a_run_that_is_handed_over_says_how_long_it_may_and_how_it_ended(client):
+    client.run("1")
+    run = client.run("import time; time.sleep(52); 1/0")
+    assert run["status"] == "running", run
+    assert re.search(r"still running, for 5[0-9]\d seconds more at most \(600 in all\)", run["note"]), run
+
+    def listed():
+        return {one["run_id"]: one for one in client.call("get_run")["runs"]}[run["run_id"]]
+    assert listed()["status"] in ("running", "failed")
+    until(lambda: listed()["status"] == "failed", what="its end in the list")
+    assert listed()["finished_at"] and "background" not in listed()
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "oom", "cancel", "cancel at once"])
+@pytest.mark.parametrize("language", ["python", "bash"])
+def test_a_file_that_a_killed_run_was_writing_is_possibly_incomplete(client, how, language):
+    session = client.call("create_session", limits={"memory_mb": 300})
+    if how == "oom" and session["enforcement"]["memory_mb"] == "none":
+        pytest.skip("memory_mb is not enforced on this host")
+    name = session["session_id"]
+    client.run("1", session_id=name)
+    eats = ("import mmap\nshared = mmap.mmap(-1, 500 << 20)\nfor at in range(0, len(shared), 4096):\n    shared[at] = 1\n"
+            "    if at % (1 << 20) == 0: f.write('half'); f.flush()\n")
+    if language == "python":
+        code = ("import os, signal, time\nopen('other.txt', 'w').write('whole')\nf = open('big.csv', 'w'); f.write('half'); f.flush()\n"
+                + {"SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)", "oom": eats}.get(how, "time.sleep(60)"))
+    else:
+        client.call("write_file", path="/tmp/eats.py", content="f = open(5, 'w')\n" + eats, session_id=name)
+        code = "echo whole >other.txt; exec 5>big.csv; echo half >&5\n" + {"SIGKILL": "kill -9 $$", "oom": "python3 /tmp/eats.py"}.get(how, "sleep 60")
+    if how.startswith("cancel"):
+        request = client.start("tools/call", {"name": "run_code", "arguments": {"code": code, "language": language, "session_id": name}})
+        until(lambda: any(entry["path"].endswith("big.csv") for entry in client.call("list_files", session_id=name)["entries"]), what="its file")
+        [active] = next(one for one in client.call("list_sessions")["sessions"] if one["session_id"] == name)["active_runs"]
+        if how == "cancel":
+            client.call("cancel_run", run_id=active["run_id"])
+        else:
+            client.notify("notifications/cancelled", {"requestId": request})
+        run = client.until_ended(active["run_id"])
+    else:
+        run = client.run(code, language, session_id=name)
+    assert run["status"] in ("failed", "cancelled"), run
+    changed = {change["path"]: change.get("possibly_incomplete", False) for change in run["files_changed"]}
+    assert changed.pop("/workspace/big.csv") is True, run
+    # Of a kill that nobody knew of beforehand, what was written last is named.
+    assert changed == {"/workspace/other.txt": False} or not how.startswith("cancel"), run
+    client.call("delete_session", session_id=name)
 
 
 @pytest.mark.parametrize("language, code, status, says", [
@@ -176,6 +267,31 @@ def test_affinity_is_taken_without_a_word(client):
     assert run["stdout"] == "True\n", run
 
 
+PINNING = """
+import ctypes, threading
+libc = ctypes.CDLL(None, use_errno=True)
+answers = []
+def pin(processor):
+    chosen = (ctypes.c_ulong * 16)(1 << processor)
+    libc.pthread_self.restype = ctypes.c_ulong
+    answers.append(libc.pthread_setaffinity_np(ctypes.c_ulong(libc.pthread_self()), ctypes.sizeof(chosen), chosen))
+    answers.append(libc.sched_setaffinity(0, ctypes.sizeof(chosen), chosen))
+threads = [threading.Thread(target=pin, args=(number % 60,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(set(answers), len(answers))
+"""
+
+
+def test_affinity_of_threads_is_taken_without_a_word(client):
+    """As onnxruntime, OpenMP and torch pin each of theirs, to processors that a session may not have."""
+    run = client.run(PINNING)
+    assert (run["stdout"], run["stderr"]) == ("{0} 16\n", ""), run
+    client.call("write_file", path="pin.py", content=PINNING)
+    assert client.run("python3 pin.py", "bash")["stdout"] == "{0} 16\n"
+    assert client.run("os = __import__('os'); len(os.sched_getaffinity(0)) >= 1")["outputs"][0]["text"] == "True"
+
+
 @pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 def test_standard_input_has_a_path(client, path):
     run = client.run(f"cat {path}; echo piped | cat {path}", "bash")
@@ -196,6 +312,112 @@ def test_memory_that_ran_out_names_the_limit_and_what_lives_on(client):
     assert error["cause"] == "oom" and "300 MB of memory (limits.memory_mb)" in error["message"], error
     assert error["lost"] and error["survived"] == "files kept, tables of SQL kept", error
     assert client.run("SELECT a FROM t", "sql", session_id=name)["outputs"][0]["json"]["rows"] == [[5]]
+
+
+# Shared memory: of memory of its own Python would raise MemoryError before.
+EAT = "import mmap\nshared = mmap.mmap(-1, 500 << 20)\nfor at in range(0, len(shared), 4096): shared[at] = 1"
+HEAP = "const kept = []; for (;;) kept.push(new Array(1000).fill(0).map((_, i) => ({i})))"
+
+
+@pytest.fixture(scope="module")
+def small(module_state):
+    """A session of 300 MB with a table, and a program that takes more than that."""
+    with Client(module_state) as client:
+        session = client.call("create_session", limits={"memory_mb": 300})
+        if session["enforcement"]["memory_mb"] == "none":
+            pytest.skip("memory_mb is not enforced on this host")
+        name = session["session_id"]
+        client.run("CREATE TABLE t AS SELECT 5 AS a", "sql", session_id=name)
+        client.call("write_file", session_id=name, path="eat.py", content=EAT)
+        client.call("write_file", session_id=name, path="heap.js", content=HEAP)
+
+        def run(code, language="python", **options):
+            return client.run(code, language, session_id=name, **{"timeout_seconds": 60, **options})
+
+        run.get = lambda run_id: client.call("get_run", session_id=name, run_id=run_id)
+        run.write = lambda path, content: client.call("write_file", session_id=name, path=path, content=content)
+        yield run
+        assert run("SELECT a FROM t", "sql")["outputs"][0]["json"]["rows"] == [[5]], "tables live on"
+
+
+WORKS = "from concurrent.futures import ProcessPoolExecutor\ndef work(path): exec(open(path).read(), {})\n"
+REFUSED = "from multiprocessing import Pool\ndef work(size): return len(bytearray(size))\n"
+
+
+@pytest.mark.parametrize("language, code, cause", [
+    ("bash", "python3 eat.py", "oom"),
+    ("bash", "python3 eat.py; echo on", None),
+    ("bash", "python3 eat.py || exit 3", "exit"),
+    ("bash", "python3 eat.py | cat", None),
+    ("bash", "python3 -c 'bytearray(3 << 30)'", "exit"),
+    ("bash", "python3 -c 'bytearray(3 << 30)'; echo on", None),
+    ("bash", "node --max-old-space-size=40 heap.js", "oom"),
+    ("bash", "node --max-old-space-size=40 heap.js; echo on", None),
+    ("python", "import subprocess; subprocess.run(['python3', 'eat.py'])", None),
+    ("python", "import subprocess; subprocess.run(['python3', 'eat.py'], check=True)", "oom"),
+    ("python", "import subprocess; subprocess.run(['python3', 'eat.py']); raise ValueError('no result')", "oom"),
+    ("python", "import subprocess; subprocess.run(['python3', '-c', 'bytearray(3 << 30)'], check=True)", "exception"),
+    ("python", WORKS + "ProcessPoolExecutor(1).submit(work, 'eat.py').result()", "oom"),
+    ("python", WORKS + "from multiprocessing import Pool\nPool(1).map(work, ['eat.py'])", "oom"),
+    ("python", REFUSED + "with Pool(1) as pool: pool.map(work, [3 << 30])", "exception"),
+    ("python", "import mmap; mmap.mmap(-1, 3 << 30, flags=mmap.MAP_PRIVATE)", "exception"),
+    ("javascript", "require('child_process').spawnSync('python3', ['eat.py']).signal", None),
+    ("javascript", "const {Worker} = require('worker_threads')\nawait new Promise((_, no) => new Worker(" + repr(HEAP)
+     + ", {eval: true, resourceLimits: {maxOldGenerationSizeMb: 30}}).on('error', no))", "exception")])
+def test_memory_that_a_program_of_a_run_lacked_names_the_limit(small, language, code, cause):
+    ended = small(code, language)
+    error = ended.get("error") or {}
+    # A machine that is busy is slow to take a killed program's memory away: then the run is stopped meanwhile.
+    is_stopped = "eat.py" in code and error.get("name") == "OutOfMemory"
+    assert error.get("cause") == cause or is_stopped and error["cause"] == "oom", ended
+    assert ended["status"] == ("failed" if error else "completed"), ended
+    told = f"{error.get('message')} {ended.get('note')}"
+    assert "300 MB of memory" in told and "limits.memory_mb" in told, ended
+    if "heap.js" in code or "Worker" in code:
+        assert "--max-old-space-size=MB" in ended["note"], ended
+    if error.get("cause") == "oom" and language == "bash":
+        assert error["survived"].startswith("files kept, ") and "tables of SQL kept" in error["survived"], ended
+
+
+@pytest.mark.parametrize("language, code", [("python", EAT), ("bash", "python3 eat.py"), ("bash", "python3 eat.py; sleep 60"),
+                                            ("javascript", "require('v8').setFlagsFromString('--max-old-space-size=40'); " + HEAP)])
+def test_so_does_a_run_in_the_background(small, language, code):
+    run_id = small(code, language, background=True)["run_id"]
+    until(lambda: small.get(run_id)["status"] not in ("queued", "running"), what="its end")
+    error = small.get(run_id)["error"]
+    assert error["cause"] == "oom" and "300 MB of memory (limits.memory_mb)" in error["message"], error
+    assert "tables of SQL kept" in error["survived"] and "interpreters are not affected" in error["survived"], error
+
+
+def test_an_engine_that_ran_out_of_memory_leaves_the_tables(small):
+    """Half of the memory lies in files, which are nobody's; of processes the kernel takes the largest."""
+    small("head -c 145M /dev/zero >/dev/shm/full", "bash")
+    ended = small("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)\n"
+                  "SELECT length(group_concat(hex(randomblob(500000)), '')) FROM n", "sql")
+    small("rm /dev/shm/full", "bash")
+    error = ended["error"]
+    assert error["cause"] == "oom" and "300 MB of memory (limits.memory_mb)" in error["message"], ended
+    assert "tables of SQL kept" in error["survived"] and "variables" not in error["lost"], ended
+    assert "tables of SQL kept" in small("python3 eat.py", "bash")["error"]["survived"], "also while they have no engine"
+    assert small("SELECT a FROM t", "sql")["outputs"][0]["json"]["rows"] == [[5]]
+
+
+def test_a_full_heap_of_a_cell_names_the_limit(client):
+    """V8 takes half of what the session has, which the kernel has no word in."""
+    name = client.call("create_session", limits={"memory_mb": 600})["session_id"]
+    client.run("CREATE TABLE t AS SELECT 5 AS a", "sql", session_id=name)
+    ended = client.run(HEAP, "javascript", session_id=name, timeout_seconds=120)
+    error = ended["error"]
+    assert (error["name"], error["cause"]) == ("OutOfMemory", "oom") and "600 MB of memory (limits.memory_mb)" in error["message"], ended
+    assert "--max-old-space-size=MB" in ended["note"] and error["survived"] == "files kept, tables of SQL kept" and error["lost"], ended
+
+
+def test_what_is_killed_between_runs_is_told_by_the_next(small):
+    small.write("later.py", f"import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n{EAT}")
+    small("nohup python3 later.py >/dev/null 2>&1 &", "bash")
+    small.write("go", "")
+    until(lambda: "300 MB" in small("1").get("note", ""), what="a word of it")
+    assert "note" not in small("1")
 
 
 def test_a_server_that_a_subshell_waits_for_is_named(client):

@@ -109,6 +109,31 @@ def test_processes(api, sandbox):
     assert len(api("GET", f"/sandboxes/{sandbox}/files?path={ran['stdoutFile']}")[1]) == 9000000
 
 
+def test_half_a_character_is_content_in_arguments_and_refused_in_names(api, sandbox):
+    path = f"/sandboxes/{sandbox}/processes"
+    status, ran = api("POST", path, raw=rb'{"cmd": "printenv", "args": ["A"], "envVars": {"A": "a\ud83d"}}')
+    assert status == 200 and ran["stdout"] == "a\ufffd\n", ran
+    status, ran = api("POST", path, raw=rb'{"cmd": "echo", "args": ["\ude00b"]}')
+    assert status == 200 and ran["stdout"] == "\ufffdb\n", ran
+    for raw, name in ((rb'{"cmd": "\ud83d"}', "cmd"), (rb'{"cmd": "true", "cwd": "/\ud83d"}', "cwd"), (rb'{"cmd": "true", "envVars": {"\ud83d": ""}}', "envVars")):
+        status, refusal = api("POST", path, raw=raw)
+        assert status == 400 and refusal["message"].startswith(name) and "half a character" in refusal["message"], refusal
+    status, refusal = api("POST", "/sandboxes", raw=rb'{"templateID": "\ud83d"}')
+    assert status == 400 and refusal["message"].startswith("templateID has half a character"), refusal
+
+
+def test_codes_of_terminals_come_as_they_were_written(api, sandbox):
+    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 50
+    _, ran = api("POST", f"/sandboxes/{sandbox}/processes", {"cmd": "python3", "args": ["-c", f"import sys; sys.stdout.write({written!r}); sys.stderr.write({written!r})"]})
+    assert ran["stdout"] == written and ran["stderr"] == written, ran
+
+
+def test_a_list_is_never_shortened(api, sandbox):
+    api("POST", f"/sandboxes/{sandbox}/processes", {"cmd": "python3", "args": ["-c", "import os\nos.makedirs('many/deep')\nfor i in range(700): open(f'many/{i:03}', 'w').close()"]})
+    _, listed = api("GET", f"/sandboxes/{sandbox}/files?path=/workspace/many")
+    assert [entry["name"] for entry in listed["entries"]] == [*(f"{i:03}" for i in range(700)), "deep"] and listed["truncated"] is False, listed["truncated"]
+
+
 def test_files(api, sandbox):
     path = f"/sandboxes/{sandbox}/files"
     every_byte = bytes(range(256)) * 300 + b"\r\n--xy"

@@ -19,8 +19,10 @@ def text(answer):
     return answer["outputs"][-1]["text"]
 
 
-def test_what_sessions_know_is_stored_before_their_processes_end(state):
-    with Server(state, *ENDS, "--log-level", "info") as server:
+def test_what_sessions_know_is_stored_before_their_processes_end(state, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text("[session]\nautosave_mb = 8\n")
+    with Server(state, *ENDS, "--log-level", "info", "--config", str(config)) as server:
         client = HttpClient(server, MODERN)
         names = ["one", "two", "three"]
         for name in names:
@@ -28,14 +30,14 @@ def test_what_sessions_know_is_stored_before_their_processes_end(state):
             client.call("run_code", session_id=name, code=f"x = ['{name}']; alias = x")
         client.call("run_code", session_id="two", language="bash", code="cd /tmp; where() { pwd; }")
         client.call("pause_session", session_id="three")
-        # No snapshot has it yet, and a large one was never written after a run.
-        client.call("run_code", session_id="one", code="big = bytearray(b'x' * 300_000_000); alias.append(2)")
+        # No snapshot has it yet, and one as large as that is never written after a run.
+        client.call("run_code", session_id="one", code="big = bytearray(b'x' * 30_000_000); alias.append(2)")
         stop(server)
         assert any("stored, and ended" in line for line in server.errors), server.errors
     assert not boxes_of(state) and not processes_of(state)
     with Server(state, *ENDS) as server:
         client = HttpClient(server, MODERN)
-        assert text(client.call("run_code", session_id="one", code="x, x is alias, len(big), big[-1]")) == "(['one', 2], True, 300000000, 120)"
+        assert text(client.call("run_code", session_id="one", code="x, x is alias, len(big), big[-1]")) == "(['one', 2], True, 30000000, 120)"
         assert text(client.call("run_code", session_id="two", code="x is alias")) == "True"
         shell = client.call("run_code", session_id="two", language="bash", code="where")
         assert shell["stdout"] == "/tmp\n" and "lost" not in shell.get("note", ""), shell

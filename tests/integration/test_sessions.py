@@ -26,7 +26,7 @@ def test_create_list_delete(client):
     made = client.call("create_session", name="work", limits={"memory_mb": 256})
     assert made["status"] == "ready" and made["name"] == "work"
     assert made["limits"]["memory_mb"] == 256 and made["limits"]["cpus"] == 2
-    assert made["network"] == {"allow": []} and "seccomp" in made["isolation"]
+    assert "network" not in made and "seccomp" in made["isolation"]
     assert client.run("1", session_id="work")["session_id"] == made["session_id"]
     listed = client.call("list_sessions")["sessions"]
     assert [s["session_id"] for s in listed] == [made["session_id"]]
@@ -355,7 +355,7 @@ def test_runs_that_end_with_their_session_were_cancelled(client):
             for _ in range(2)]
     waiting = [client.start_tool("run_code", code="import time\ntime.sleep(600)", session_id=session)
                for _ in range(3)]  # two of them queue
-    until(lambda: len(client.call("list_sessions")["sessions"][0]["active_runs"]) == 5, what="five runs")
+    until(lambda: len(client.call("list_sessions")["sessions"][0].get("active_runs", [])) == 5, what="five runs")
     client.call("delete_session", session_id=session)
     ended = [client.reply(request)["result"]["structuredContent"] for request in waiting]
     ended += [client.call("get_run", run_id=run) for run in runs]

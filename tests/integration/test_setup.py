@@ -65,7 +65,8 @@ def test_without_python_it_says_what_is_lacking(home, tmp_path):
     (tmp_path / "none").touch(0o644)
     cursor(home)
     done = subprocess.run([changed_hutch(tmp_path, f"mount --bind {tmp_path}/none /usr/bin/python3"), "setup", "--yes"], capture_output=True,
-                          text=True, timeout=180 * PATIENCE, env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+                          text=True, timeout=5 * PATIENCE,  # not the half minute for a zygote that does not come
+                          env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
     assert done.returncode == 1 and "install the package python3 on the host; what this machine lacks:\n" in done.stderr, done
     assert "{" not in done.stderr and "as for Python, SQL above" in done.stdout and "a real box       good" in done.stdout, done
 

@@ -1,12 +1,14 @@
 """A session that rests gives its memory back, where all that it knows can be stored; else it is frozen."""
 
+import contextlib
 import os
 import pathlib
+import re
 import signal
 
 import pytest
 
-from boxes import boxes_of, is_frozen, processes_of, until
+from boxes import boxes_of, children_of, is_frozen, processes_of, until
 from hutch_client import Client
 
 
@@ -63,6 +65,107 @@ def test_an_idle_session_that_is_frozen_is_stored_before(state, tmp_path):
         os.kill(box, signal.SIGKILL)
         until(lambda: not boxes_of(state), what="the end of the box")
         assert client.run("len(kept)")["outputs"][0]["text"] == "20000000"
+
+
+BESIDE = {
+    "what a run has left": ("import subprocess\nbeside = subprocess.Popen(['sleep', '3600']).pid", {}, r"process \d+ \(sleep 3600\)"),
+    "a port that is listened to": ("import subprocess\nbeside = subprocess.Popen(['python3', '-m', 'http.server', '8123']).pid", {},
+                                   r"process \d+ \(python3 -m http.server 8123\)"),
+    "a run in the background": ("beside = 1", {"code": "import time; time.sleep(3600)", "background": True}, r"a run is not over \(run_\w+\)"),
+    "a file in memory": ("beside = open('/dev/shm/shared', 'w').write('x')", {}, "there are files in /dev/shm"),
+    "what is not kept": ("beside = (n for n in [1])", {}, "python knows something that cannot be stored"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_paused_session_that_is_frozen_is_stored_before_and_says_why(state, tmp_path, name):
+    code, other, why = BESIDE[name]
+    (tmp_path / "config.toml").write_text("[session]\nautosave_mb = 8\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run(f"kept = bytearray(b'x' * 20_000_000)\n{code}")["session_id"]  # more than what is stored after each run
+        if other:
+            client.run(**other)
+        paused = client.call("pause_session", session_id=session)
+        assert (paused["status"], paused["tier"]) == ("paused", "frozen") and "wakes by itself" in paused["note"], paused
+        (box,) = processes_of(state)
+        until(lambda: is_frozen(box), what="the session being frozen")
+        (listed,) = client.call("list_sessions")["sessions"]
+        assert (listed["status"], listed["tier"]) == ("paused", "frozen"), listed
+        assert re.search(f"it stays in memory, since {why}; what can be stored of it is stored", listed["note"]), listed
+        assert client.call("pause_session", session_id=session)["note"] == listed["note"]
+        os.kill(box, signal.SIGKILL)
+        until(lambda: not boxes_of(state), what="the end of the box")
+        assert client.run("len(kept)")["outputs"][0]["text"] == "20000000"
+
+
+def test_each_tier_is_told_with_what_happens_next(client, state):
+    def listed(**arguments):
+        return client.call("list_sessions", **arguments)["sessions"][0]
+
+    session = client.call("create_session", name="kept")["session_id"]
+    assert "tier" not in listed()
+    client.run("x = 1", session_id=session)
+    paused = client.result("pause_session", session_id=session)
+    assert (paused["structuredContent"]["status"], paused["structuredContent"]["tier"]) == ("paused", "frozen")
+    assert "what it knows is being stored; it wakes by itself at the next use" in paused["content"][0]["text"], paused
+    until_it_is(client, session, "stored")
+    assert listed(status="stored")["tier"] == "stored"
+    resumed = client.call("resume_session", session_id=session)
+    assert resumed["status"] == "ready" and resumed["note"] == "it was stored: each language has its variables again with its next run", resumed
+    assert "tier" not in resumed
+    client.run("n = (n for n in [1])", session_id=session)
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    until(lambda: is_frozen(box), what="the session being frozen")
+    assert client.call("resume_session", session_id=session)["note"] == "it was frozen, and goes on as it was"
+    assert "note" not in client.call("resume_session", session_id=session), "it was awake"
+    files = client.call("create_session", name="files")["session_id"]
+    os.kill(boxes_of(state)[files], signal.SIGKILL)
+    until_it_is(client, files, "stopped")
+    assert client.call("pause_session", session_id=files)["tier"] == "files"
+    assert client.call("resume_session", session_id=files)["note"] == "it had its files alone: its interpreters begin anew"
+
+
+@pytest.mark.slow
+def test_a_client_does_not_wait_long_for_what_it_pauses(client, state):
+    """What goes on beside that while it is stored stops after a while, whatever storing takes."""
+    session = client.run("class Slow:\n    def __reduce__(self):\n        import time; time.sleep(9); return int, ()\n"
+                         "slow = [Slow() for n in range(9)]\nfor n in range(9): globals()[f'slow{n}'] = slow[n]\n"
+                         "import subprocess; beside = subprocess.Popen(['sleep', '3600'])")["session_id"]
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    until(lambda: is_frozen(box), timeout=40, what="the session being frozen")
+    assert client.run("len(slow)")["outputs"][0]["text"] == "9"
+
+
+WRITERS = {
+    "python": ("kept = ['x' * 1000 + str(n) for n in range(300_000)]", "len(kept)", "300000"),
+    "javascript": ("const kept = []; for (let n = 0; n < 300_000; n++) kept.push({ n, text: 'x'.repeat(100) + n }); 5", "kept.length", "300000"),
+}
+
+
+@pytest.mark.parametrize("language", WRITERS)
+def test_who_writes_or_reads_back_is_the_first_to_be_chosen_for_memory(client, state, language):
+    code, look, wanted = WRITERS[language]
+    session = client.run(code, language)["session_id"]
+    seen = set()
+
+    def look_below(pid):
+        for child in children_of(pid):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{child}/comm").read_text() == "hutch-snapshot\n":
+                    seen.add(pathlib.Path(f"/proc/{child}/oom_score_adj").read_text().strip())
+                look_below(child)
+
+    def is_first():
+        with contextlib.suppress(OSError):
+            look_below(box)
+        return "1000" in seen
+
+    box = boxes_of(state)[session]
+    client.call("pause_session", session_id=session)
+    until(is_first, interval=0.002, what=f"a writer with 1000, and not {seen} alone")
+    assert client.run(look, language)["outputs"][0]["text"] == wanted
 
 
 FROZEN = {

@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
 import pytest
 
 from boxes import boxes_of, until
+from conftest import needs
 from hutch_client import Client, hutch_binary
 
 CODE = """
@@ -81,6 +83,38 @@ def test_variables_are_there_after_everything_was_killed(state):
         assert "note" not in client.run("1", session_id="kept")
 
 
+def container(directory):
+    """A program that is hutch in a container: all that it starts ends with it, and the next one counts its processes anew."""
+    unshare = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]
+    why_not = subprocess.run([*unshare, "true"], capture_output=True, text=True).stderr
+    needs(not why_not, f"a pid namespace of our own ({why_not.strip()})")
+    program = directory / "container"
+    program.write_text(f"#!/bin/sh\nexec {' '.join(unshare)} {hutch_binary()} \"$@\"\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_container_that_is_started_anew_has_what_its_volume_has(state, tmp_path):
+    program = container(tmp_path)
+    known = {"python": ("x = [1]; y = x", "x, y is x", "([1], True)"), "javascript": ("let x = { n: 1 }, y = x", "y === x", "true"),
+             "bash": ("x=5", "echo $x", "5")}
+    with Client(state, binary=program) as client:
+        for language, (code, *_) in known.items():
+            run = client.run(code, language)
+            session = run["session_id"]
+            copies = pathlib.Path(state, "sessions", session, "state")
+            has = b"declare -- x" if language == "bash" else run["run_id"].encode()
+            until(lambda: any(has in copy.read_bytes() for copy in copies.glob(f"{language}*") if not copy.name.endswith(".new")), what="it being stored")
+        client.kill()
+    until(lambda: not boxes_of(state), what="the end of all that was in it")
+    with Client(state, binary=program) as client:
+        assert session in client.run("1")["note"], "it is offered"
+        assert client.call("list_sessions", status="stored")["sessions"][0]["session_id"] == session
+        for language, (_, look, wanted) in known.items():
+            looked = client.run(look, language, session_id=session)
+            assert wanted in (looked["stdout"] or looked["outputs"][0]["text"]) and "lost" not in looked.get("note", ""), looked
+
+
 def test_variables_of_javascript_are_there_after_everything_was_killed(state):
     with Client(state) as client:
         session = client.call("create_session", name="kept")["session_id"]
@@ -109,6 +143,20 @@ def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
         assert "the next has those that were last stored" in killed["error"]["lost"], killed
         back = client.run("x is y, x")
         assert back["outputs"][0]["text"] == "(True, [1])", back
+
+
+def test_an_interpreter_that_memory_ends_comes_back_with_what_there_was_after_the_run_before(state):
+    with Client(state) as client:
+        made = client.call("create_session", limits={"memory_mb": 512}, name="small")
+        if made["enforcement"]["memory_mb"] == "none":
+            pytest.skip(f"memory of this host's sessions: none ({made['isolation']})")
+        session = made["session_id"]
+        client.run("before = [1]; alias = before", session_id=session)
+        stored_after(state, session, client.run("before.append(2)", session_id=session))
+        ended = client.run("before.append(3); hog = [bytearray(b'x' * (4 << 20)) for _ in range(500)]", session_id=session)
+        assert ended["error"]["cause"] == "oom" and "the next has those that were last stored" in ended["error"]["lost"], ended
+        back = client.run("before, alias is before, 'hog' in globals()", session_id=session)
+        assert back["outputs"][0]["text"] == "([1, 2], True, False)", back
 
 
 @pytest.mark.slow
@@ -167,6 +215,55 @@ def test_waking_that_takes_long_says_so(state):
         while not client.notifications.empty():
             told.append(client.notifications.get()["params"].get("message", ""))
         assert any(message.startswith("reading the session's stored variables") for message in told), told
+
+
+LEAVES = {
+    "python": "".join(f"number{n} = (n for n in ())\n" for n in range(40)) + "kept = 5",
+    "javascript": "".join(f"let number{n} = new WeakMap();\n" for n in range(40)) + "let kept = 5",
+}
+
+
+@pytest.mark.parametrize("first, second", [("python", "javascript"), ("javascript", "python")])
+def test_all_languages_together_tell_of_one_waking_in_300_characters(state, first, second):
+    with Client(state) as client:
+        session = client.call("create_session", name="kept")["session_id"]
+        for language, code in LEAVES.items():
+            run = client.run(code, language, session_id=session)
+            snapshot = pathlib.Path(state, "sessions", session, "state", language)
+            until(lambda: snapshot.exists() and run["run_id"].encode() in snapshot.read_bytes(), what="a snapshot")
+        shell = client.run("set -euo pipefail; readonly FIXED=1", "bash", session_id=session)
+        assert "note" not in shell, shell
+        copies = pathlib.Path(state, "sessions", session, "state")
+        until(lambda: any("FIXED" in copy.read_text() for copy in copies.glob("bash.[01]")), what="a copy of the shell's state")
+        kill_boxes(state)
+        notes = [client.run("kept", language, session_id=session)["note"] for language in (first, second)]
+        assert sum(map(len, notes)) <= 300, notes
+        for language, note in zip((first, second), notes):
+            assert "number0 (" in note and note.endswith("..."), (language, notes)
+            assert "note" not in client.run("kept", language, session_id=session)
+        shell = client.run("FIXED=2; false; echo $FIXED $-", "bash", session_id=session)
+        assert "but for: errexit, nounset, pipefail, readonly of FIXED" in shell["note"] and "e" not in shell["stdout"].split()[1], shell
+        assert "note" not in client.run("true", "bash", session_id=session)
+
+
+@pytest.mark.parametrize("language, code, said, look, shown", [
+    ("python", "x = 41", "variables", "x + 1", "42"), ("javascript", "let x = 41", "variables", "x + 1", "42"),
+    ("bash", "x=41; f() { echo $((x + 1)); }", "a shell's state", "f", "42")])
+def test_a_conversation_that_comes_back_is_offered_what_it_knew_alone(state, language, code, said, look, shown):
+    with Client(state) as client:
+        session = client.run(code, language)["session_id"]
+    until(lambda: not boxes_of(state), what="the end of the box")
+    with Client(state, "--log-level", "info") as client:
+        plain = client.run("echo nothing; ls /; cd /usr", "bash")
+        assert re.search(rf"earlier ones with files or variables: {session} \(\d{{4}}-\d\d-\d\d, {said}\)", plain["note"]), plain
+    until(lambda: not boxes_of(state), what="the end of the box")
+    with Client(state, "--log-level", "info") as client:
+        # The sweep is over once the other one is gone, whose shell knew nothing.
+        until(lambda: plain["session_id"] not in os.listdir(f"{state}/sessions"), what="the end of a session with nothing in it")
+        note = client.run("1")["note"]
+        assert session in note and plain["session_id"] not in note, note
+        looked = client.run(look, language, session_id=session)
+        assert shown in (looked["stdout"] or looked["outputs"][0]["text"]), looked
 
 
 def test_who_begins_anew_has_nothing(state):

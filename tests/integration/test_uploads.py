@@ -192,5 +192,8 @@ def test_what_was_left_goes_with_the_sweep(state):
     days_ago = time.time() - 2 * 86_400
     for name in (left, left + ".json"):
         os.utime(kept / name, (days_ago, days_ago))
-    with Server(state, no_auth=False):
+    with Server(state, "--log-level", "info", no_auth=False) as server:
         until(lambda: {path.name for path in kept.iterdir()} == {recent, recent + ".json"}, what="only the recent one is kept")
+        told = f"deleted {left}: no piece of it has come for a day"
+        until(lambda: any(told in line for line in server.errors), what="a line that says so")
+        assert not any(recent in line for line in server.errors)

@@ -187,13 +187,14 @@ class Stage:
 
 
 def pass_small_numbers():
-    """The number of the next process is none that a box may have come to itself: there it would be one of its own."""
+    """The number of the next process is none that a box may have come to itself: there it would be one of its own. Threads
+    have numbers of the same row, and thousands of them take a moment."""
     number = 0
     while number < BOX_PIDS_MAX:
-        number = os.fork()
-        if number == 0:
-            os._exit(0)
-        os.waitpid(number, 0)
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+        number = thread.native_id
 
 
 @pytest.fixture(scope="module")

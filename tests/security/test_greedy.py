@@ -53,7 +53,10 @@ PROGRAMS_OF = {
     "processes": {"fork_bomb.py": {"pids"}, "fork_bomb.sh": {"pids"}, "thread_bomb.py": {"pids"},
                   "zombies.py": {"pids"}},
 }
-CASES = [(limit, name) for limit, programs in PROGRAMS_OF.items() for name in programs]
+# These are tried wherever tests are run; the others, which take minutes together, are not.
+ALWAYS = {"disk_filler.py", "memory_page_tables.py"}
+CASES = [pytest.param(limit, name, marks=[] if name in ALWAYS else pytest.mark.slow)
+         for limit, programs in PROGRAMS_OF.items() for name in programs]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +112,7 @@ def check_usable(server, session):
     assert set(alive) <= {"python3", "bash"} and len(alive) <= 2, alive
 
 
-@pytest.mark.parametrize("limit,name", CASES, ids=[name for _, name in CASES])
+@pytest.mark.parametrize("limit,name", CASES, ids=[case.values[1] for case in CASES])
 def test_ends_with_its_cause_and_soon(server, made, session, limit, name):
     level = level_of(made, limit)
     server.run("1", session_id=session)
@@ -145,6 +148,7 @@ BEHIND = {"named": ("disk_behind_descriptors.py", "NAMELESS, WRITES = False, Tru
           "threads": ("disk_behind_threads.py", ""), "names": ("disk_behind_names.py", "")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BEHIND)
 def test_nobody_makes_the_disk_watch_blind(server, case):
     if case == "threads" and platform.machine() != "x86_64":
@@ -158,12 +162,14 @@ def test_nobody_makes_the_disk_watch_blind(server, case):
         server.run("rm -rf hog*", "bash", session_id=session, timeout_seconds=60)
 
 
+@pytest.mark.slow
 def test_many_descriptors_alone_are_left_alone(server):
     with session_of(server, "disk_mb", disk_mb=100) as session:
         run = run_program(server, session, "disk_behind_descriptors.py", "NAMELESS, WRITES = False, False")
         assert run["status"] == "completed" and run["stdout"].endswith("still there\n"), run
 
 
+@pytest.mark.slow
 def test_nobody_makes_the_memory_watch_blind(server):
     with session_of(server, "memory_mb", memory_mb=768) as session:
         run = run_program(server, session, "memory_behind_mappings.py")
@@ -179,6 +185,7 @@ def host_share_of_tcp_mb():
     return pages * os.sysconf("SC_PAGESIZE") // 8 >> 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share,status", [(1.5, "failed"), (0.3, "completed")])
 def test_no_session_takes_the_hosts_memory_of_tcp(server, share, status):
     megabytes = int(host_share_of_tcp_mb() * share)
@@ -191,6 +198,7 @@ def test_no_session_takes_the_hosts_memory_of_tcp(server, share, status):
             assert run["error"]["cause"] == "oom" and "sockets" in str(run), run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cpu_hog.py", "cpu_hog_deaf.py"])
 def test_ends_when_its_time_is_up(server, made, session, name):
     assert level_of(made, "run_seconds") == "hard"
@@ -202,6 +210,7 @@ def test_ends_when_its_time_is_up(server, made, session, name):
     check_usable(server, session)
 
 
+@pytest.mark.slow
 def test_one_greedy_session_leaves_the_others_alone(server, made, session):
     """While one session does its worst, another answers."""
     for limit in ("memory_mb", "processes", "output_mb", "cpus"):
@@ -220,6 +229,7 @@ def test_one_greedy_session_leaves_the_others_alone(server, made, session):
     server.call("delete_session", session_id=other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language,code,cause", [
     ("python", "raise Exception('[Errno 28] No space left on device')", "exception"),
     ("python", "raise RuntimeError(\"can't start new thread\")", "exception"),

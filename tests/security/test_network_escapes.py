@@ -76,7 +76,7 @@ def try_all(attempts):
         try: got = eval(code, globals())
         except Exception as e: return name, None
         return name, None if got is None else repr(got)[:200]
-    with concurrent.futures.ThreadPoolExecutor(16) as pool: return dict(pool.map(one, attempts.items()))
+    with concurrent.futures.ThreadPoolExecutor(len(attempts)) as pool: return dict(pool.map(one, attempts.items()))
 '''
 
 HIDDEN = "bytes(32)"

@@ -31,20 +31,21 @@ class WokenPython:
 
 
 class WokenJavaScript:
-    """A JavaScript whose predecessor did so; or had only read what another one had made."""
+    """JavaScripts whose predecessor did so; each but the first has only read what the one before it had read."""
 
     def __init__(self, start, folder, kinds, generations=1):
-        self.keeper = Keeper(folder / "snapshot")
-        first = start("javascript", keeper=self.keeper)
+        keeper = Keeper(folder / "snapshot")
+        maker = start("javascript", keeper=keeper)
         for name, (code, _) in kinds.items():
-            made = first.run(named(name, code), language="typescript" if name == "typescript" else None)
+            made = maker.run(named(name, code), language="typescript" if name == "typescript" else None)
             assert made.ok, (name, made.error)
-        self.javascript = first
-        for _ in range(generations):
-            store(self.javascript, self.keeper)
-            self.javascript.close_channel()
-            self.javascript = start("javascript", keeper=self.keeper)
-        self.note = self.javascript.run("1").done.get("note", "")
+        store(maker, keeper)
+        maker.close_channel()
+        self.generations = [start("javascript", keeper=keeper)]
+        while len(self.generations) < generations:
+            store(self.generations[-1], keeper)  # before anybody has changed what it has
+            self.generations.append(start("javascript", keeper=keeper))
+        self.notes = [one.run("1").done.get("note", "") for one in self.generations]
 
 
 def wish(runner, bytes_max=256 << 20):

@@ -1,8 +1,11 @@
-"""Lists that two languages need are the same in both."""
+"""Lists that two languages need are the same in both, and benchmarks hold the aims that they name."""
 
 import pathlib
 import re
 import subprocess
+import sys
+
+import pytest
 
 TREE = pathlib.Path(__file__).parents[2]
 
@@ -21,3 +24,27 @@ def test_bash_explains_what_boxes_put_it_before():
         told = explains(name)
         assert told.returncode == 0 and told.stdout.startswith("hutch: "), name
     assert explains("nosuchprogram").returncode == 1
+
+
+def aims_of(lines):
+    code = "from aims import Aims; aims = Aims()\n" + lines + "\naims.end()"
+    return subprocess.run([sys.executable, "-B", "-c", code], cwd=TREE / "tests/bench", capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("lines, status, last", [
+    ("aims.at_most('the ratio', 1.05, 1.05)", 0, "all 1 aims are met"),
+    ("aims.at_most('the ratio', 1.06, 1.05); aims.that(True, 'never said')", 1, "MISSED: the ratio is 1.06, and at most 1.05 is the aim"),
+    ("aims.that(not ['a fact'], '1 facts are lost')", 1, "MISSED: 1 facts are lost"),
+    ("", 1, "")])
+def test_a_missed_aim_is_the_status_and_so_is_none_at_all(lines, status, last):
+    ended = aims_of(lines)
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (status, last, "")
+
+
+def test_benchmarks_that_name_aims_hold_them():
+    named = {file.name: file.read_text() for file in (TREE / "tests/bench").glob("*.py") if re.search(r"^The aims?\b", file.read_text(), re.M)}
+    assert set(named) >= {"kernel_memory.py", "past_runs.py", "principals.py", "stored_state.py", "two_builds.py", "words.py"}
+    for name, text in named.items():
+        assert "from aims import Aims" in text and re.search(r"^    aims\.end\(\)$", text, re.M) and "aims.at_most(" in text, name
+    said = (TREE / "tests/README.md").read_text()
+    assert not [name for name in named if f"`{name}`" not in said], "tests/README.md says which they are"

@@ -15,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=$(cd "${1:-$top/build/release}" && pwd)
 vm=$top/build/vm
-seconds=${HUTCH_VM_SECONDS:-1700}
+seconds=${HUTCH_VM_SECONDS:-2700}
 kernel=${HUTCH_VM_KERNEL:-bookworm}
 
 say() { printf -- '-- %s (%s)\n' "$1" "$(date +%H:%M:%S)"; }

@@ -13,7 +13,8 @@ import urllib.request
 import pytest
 
 from boxes import until
-from hutch_client import PATIENCE, hutch_binary
+from http_server import HttpClient, Server
+from hutch_client import MODERN, PATIENCE, hutch_binary
 
 PACKAGING = pathlib.Path(__file__).parents[2] / "packaging"
 PLACES = {"/usr/bin/hutch": pathlib.Path(hutch_binary()), "/etc/systemd/system/hutch.service": PACKAGING / "systemd/hutch.service",
@@ -29,16 +30,23 @@ def say(*words):
     return done.stdout.strip()
 
 
-def of_user(name, *words):
+def words_of_user(name, *words):
     entry = pwd.getpwnam(name)
-    return say("runuser", "-u", name, "--", "env", "-C", entry.pw_dir, f"HOME={entry.pw_dir}", f"XDG_RUNTIME_DIR=/run/user/{entry.pw_uid}", *words)
+    return ["runuser", "-u", name, "--", "env", "-C", entry.pw_dir, f"HOME={entry.pw_dir}", f"XDG_RUNTIME_DIR=/run/user/{entry.pw_uid}", *words]
 
 
-def api(token, path, body=None):
-    request = urllib.request.Request(f"http://127.0.0.1:8931{path}", data=None if body is None else json.dumps(body).encode(),
-                                     headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60 * PATIENCE) as answer:
-        return json.loads(answer.read() or "{}")
+def of_user(name, *words):
+    return say(*words_of_user(name, *words))
+
+
+class Service(Server):
+    """That which systemd has started."""
+
+    def __init__(self):
+        self.address = ("127.0.0.1", 8931)
+
+    def client(self, token):
+        return HttpClient(self, MODERN, {"Authorization": f"Bearer {token}"})
 
 
 def is_ready():
@@ -49,10 +57,55 @@ def is_ready():
         return False
 
 
-def run(token, sandbox, code):
-    ran = api(token, f"/api/sandbox/{sandbox}/run", {"code": code})
-    assert ran["status"] == "completed", ran
+def run(client, session, code, language="python"):
+    ran = client.call("run_code", session_id=session, code=code, language=language)
+    while ran["status"] in ("queued", "running"):  # handed over, as an emulated machine takes long to import pandas
+        ran = client.call("get_run", run_id=ran["run_id"], wait_seconds=50)
+    assert ran["status"] == "completed", json.dumps(ran)
     return ran["stdout"]
+
+
+# What a session knows, by language: code that makes it, code that changes all of it in its place, and a look.
+KNOWN = {
+    "python": ("""
+import pandas as pd
+frame = pd.DataFrame({"n": range(1000), "text": [f"line {n}" for n in range(1000)]})
+seen = []; alias = seen; kept = {"seen": seen, "frame": frame}
+def rows(): return len(frame)
+def counter():
+    count = 0
+    def step():
+        nonlocal count
+        count += 1
+        return count
+    return step
+step = counter()
+""", "seen.append(len(seen)); frame.loc[len(frame)] = [len(seen), 'more']; kept['count'] = step(); big = bytes(b'x') * 20_000_000",
+               "print(len(seen), seen == list(range(len(seen))), kept['count'], rows() - 1000, frame['n'].iloc[-1], frame['text'].iloc[999], "
+               "alias is seen is kept['seen'], kept['frame'] is frame, len(big))"),
+    "javascript": ("let number = 0; const list = [], view = { list }, next = () => { list.push(++number); };", "next()",
+                   "console.log(number, list.length, list.at(-1), view.list === list)"),
+    "bash": ("number=0; list=(first); next() { number=$((number + 1)); list+=(more); }; cd /tmp", "next", "echo $number ${#list[@]} $PWD"),
+}
+
+
+def said_after(changes):
+    return {"python": f"{changes} True {changes} {changes} {changes} line 999 True True 20000000\n",
+            "javascript": f"{changes} {changes} {changes} true\n", "bash": f"{changes} {changes + 1} /tmp\n"}
+
+
+def make_known(client, session):
+    for language, (first, _, _) in KNOWN.items():
+        run(client, session, first, language)
+
+
+def restarted(client, session, changes, *restart):
+    """All languages learn something, and the service is told to start anew: they know it, and all from before."""
+    for language, (_, more, _) in KNOWN.items():
+        run(client, session, more, language)
+    say(*restart)
+    until(is_ready)
+    assert {language: run(client, session, look, language) for language, (_, _, look) in KNOWN.items()} == said_after(changes)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -74,22 +127,19 @@ def installed():
 def test_a_service_of_the_machine():
     say("systemctl", "start", "hutch")
     until(is_ready)
-    token = say("runuser", "-u", "hutch", "--", "hutch", "--state-dir", "/var/lib/hutch", "token", "create").split()[-1]
-    sandbox = api(token, "/api/sandbox/create", {})["sandbox_id"]
-    assert run(token, sandbox, "open('kept', 'w').write('kept'); print(6 * 7)") == "42\n"
+    client = Service().client(say("runuser", "-u", "hutch", "--", "hutch", "--state-dir", "/var/lib/hutch", "token", "create").split()[-1])
+    session = client.call("create_session", name="kept")["session_id"]
+    assert run(client, session, "open('kept', 'w').write('kept'); print(6 * 7)") == "42\n"
     around = CGROUPS / "system.slice/hutch.service"
     assert [path for path, _, _ in os.walk(around) if "/hutch-session" in path], "no limits of its own"
     # It comes back by itself, to the files that were there.
     os.kill(int(say("systemctl", "show", "-p", "MainPID", "--value", "hutch")), signal.SIGKILL)
     until(lambda: say("systemctl", "show", "-p", "NRestarts", "--value", "hutch") != "0" and is_ready())
-    assert run(token, sandbox, "print(open('kept').read())") == "kept\n"
+    assert run(client, session, "print(open('kept').read())") == "kept\n"
     # It stores what its sessions know before their processes end with it, however short before that it was learnt.
-    assert run(token, sandbox, "seen = []; alias = seen") == ""
+    make_known(client, session)
     for number in range(RESTARTS):
-        assert run(token, sandbox, f"seen.append({number}); big = bytes(b'x') * 20_000_000") == ""
-        say("systemctl", "restart", "hutch")
-        until(is_ready)
-        assert run(token, sandbox, "print(seen == list(range(len(seen))), len(seen), alias is seen, len(big))") == f"True {number + 1} True 20000000\n"
+        restarted(client, session, number + 1, "systemctl", "restart", "hutch")
     say("systemctl", "stop", "hutch")
     assert not around.exists() and not is_ready()
     assert say("systemctl", "show", "-p", "Result", "--value", "hutch") == "success"
@@ -98,12 +148,10 @@ def test_a_service_of_the_machine():
 def test_a_service_of_a_user():
     of_user("hutch-one", "systemctl", "--user", "start", "hutch")
     until(is_ready)
-    token = of_user("hutch-one", "hutch", "token", "create").split()[-1]
-    sandbox = api(token, "/api/sandbox/create", {})["sandbox_id"]
-    assert run(token, sandbox, "kept = [6 * 7]; print(kept)") == "[42]\n"
-    of_user("hutch-one", "systemctl", "--user", "restart", "hutch")
-    until(is_ready)
-    assert run(token, sandbox, "print(kept)") == "[42]\n"
+    client = Service().client(of_user("hutch-one", "hutch", "token", "create").split()[-1])
+    session = client.call("create_session", name="kept")["session_id"]
+    make_known(client, session)
+    restarted(client, session, 1, *words_of_user("hutch-one", "systemctl", "--user", "restart", "hutch"))
     uid = pwd.getpwnam("hutch-one").pw_uid
     around = CGROUPS / f"user.slice/user-{uid}.slice/user@{uid}.service/app.slice/hutch.service"
     assert [path for path, _, _ in os.walk(around) if "/hutch-session" in path], "no limits of its own"

@@ -52,6 +52,7 @@ json agentcop_view(const sessions::SessionState& state) {
                 {"status", agentcop_status(state)},
                 {"mode", "container"},
                 {"created_at", base::to_rfc3339(session.created_at)}};
+  if (const auto tier = sessions::tier_of(session.status)) value["tier"] = name_of(*tier);
   if (session.lifetime_seconds) {
     value["expires_at"] = base::to_rfc3339(session.created_at + *session.lifetime_seconds * 1000);
   }
@@ -153,7 +154,11 @@ std::vector<Route> agentcop_routes(const Services& services) {
                                           {.name = "mode", .values = {"container", "wasm"}},
                                           {.name = "config", .type = Type::kObject}};
   const std::vector<Argument> run_body{
-      {.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
+      {.name = "code",
+       .required = true,
+       .least = 1,
+       .most = sandbox::kCodeBytesMax,
+       .is_content = true},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax},
       {.name = "async", .type = Type::kBoolean}};
   std::vector<Operation> operations{

@@ -39,17 +39,19 @@ Response answer(const Operation& operation, const Refusal& refusal, const Reques
   return with_retry_after(error, refusal(status_of(error), error.message));
 }
 
-// Code may have halves of characters, as over MCP.
-base::Result<json> parse_body(const std::string& body) {
+}  // namespace
+
+base::Result<json> parse_body(std::string_view body) {
   auto parsed = base::parse_json(body);
   if (parsed.ok()) return parsed;
-  const auto whole = mcp::with_whole_characters(body);
-  if (!whole) return parsed;
-  auto again = base::parse_json(*whole);
-  return again.ok() && mcp::only_code_is_replaced(again.value()) ? again : parsed;
+  auto again = mcp::parse_halves(body, [](std::string_view whole) -> std::optional<json> {
+    auto value = base::parse_json(whole);
+    if (value.ok()) return std::move(value).value();
+    return std::nullopt;
+  });
+  if (again) return *std::move(again);
+  return parsed;
 }
-
-}  // namespace
 
 base::Result<Arguments> body_of(const std::vector<Argument>& table, const Request& request) {
   if (table.empty() || request.body.empty()) return check_arguments(table, json());

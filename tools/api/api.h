@@ -6,7 +6,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
 #include "mcp/http/route.h"
@@ -28,6 +31,9 @@ struct Operation {
   bool changes = false;             // needs a token that may
   mcp::http::Route::Work work = mcp::http::Route::Work::kShort;
 };
+
+// Returns JSON in which halves of characters may be (mcp/half_characters.h), as over MCP.
+base::Result<nlohmann::json> parse_body(std::string_view body);
 
 // kInvalid for what is no JSON object, or not as the table says.
 base::Result<Arguments> body_of(const std::vector<Argument>& table,

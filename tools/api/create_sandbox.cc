@@ -103,7 +103,7 @@ base::Status check_wishes(const Arguments& body) {
 std::vector<Argument> creation_body() {
   return {{.name = "templateID", .most = 100},
           {.name = "timeout", .type = Type::kInteger, .least = 1, .most = kLifetimeSecondsMax},
-          {.name = "envVars", .type = Type::kStringMap, .most = 200},
+          {.name = "envVars", .type = Type::kStringMap, .most = 200, .is_content = true},
           {.name = "metadata", .type = Type::kStringMap, .most = 100},
           {.name = "allow_internet_access", .type = Type::kBoolean},
           {.name = "autoPause", .type = Type::kBoolean},

@@ -40,6 +40,7 @@ json sandbox_view(const sessions::SessionState& state) {
   const sessions::Session& session = state.session;
   json value = common_view(session);
   value["status"] = name_of(session.status);
+  if (const auto tier = sessions::tier_of(session.status)) value["tier"] = name_of(*tier);
   if (const auto over = sessions::ends_at_ms(session)) {
     value["timeout"] = *session.lifetime_seconds;
     value["endAt"] = base::to_rfc3339(*over);

@@ -136,9 +136,9 @@ std::vector<Route> sandbox_routes(const Services& services) {
   const With with(services);
   const std::vector<Argument> process_body{
       {.name = "cmd", .required = true, .least = 1, .most = 4096},
-      {.name = "args", .type = Type::kStringList, .most = kArgumentsMax},
+      {.name = "args", .type = Type::kStringList, .most = kArgumentsMax, .is_content = true},
       {.name = "cwd", .least = 1, .most = 4096},
-      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax},
+      {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax, .is_content = true},
       {.name = "timeout", .type = Type::kInteger, .least = 1, .most = sandbox::kRunSecondsMax}};
   std::vector<Operation> operations{
       {"GET", "/sandboxes", with(list_sandboxes)},

@@ -54,7 +54,10 @@ json as_object(const sessions::AuditedRequest& one) {
 std::string line_of(const sessions::AuditedRequest& one) {
   const sandbox::NetworkRequest& request = one.request;
   std::string text = time_of(request) + "  " + one.session_id + "  " + request.verdict + "  ";
-  if (request.more > 0) return text + std::to_string(request.more) + " more refusals";
+  if (request.more > 0) {
+    const char* const what = request.verdict == "refused" ? " more refusals" : " more requests";
+    return text + std::to_string(request.more) + what;
+  }
   if (!request.method.empty()) text += request.method + " ";
   text += request.host;
   if (request.port != 0) text += ":" + std::to_string(request.port);

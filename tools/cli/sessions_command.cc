@@ -48,14 +48,14 @@ base::Result<int> list(Application& app, bool as_json) {
     return 0;
   }
   std::cout << std::left << std::setw(42) << "SESSION" << std::setw(18) << "NAME" << std::setw(10)
-            << "STATUS" << std::setw(8) << "ACTIVE"
+            << "STATUS" << std::setw(8) << "TIER" << std::setw(8) << "ACTIVE"
             << "LAST USED\n";
   for (const auto& state : states) {
     const json session = structured_session(state);
     std::cout << std::setw(42) << state.session.id << std::setw(18)
               << state.session.name.value_or("-") << std::setw(10) << name_of(state.session.status)
-              << std::setw(8) << state.active.size() << session["last_used_at"].get<std::string>()
-              << "\n";
+              << std::setw(8) << base::string_or(session, "tier", "-") << std::setw(8)
+              << state.active.size() << session["last_used_at"].get<std::string>() << "\n";
   }
   if (states.size() >= sessions::SessionStates::kListedMax) {
     std::cout << "Only the " << states.size() << " that were used last are listed.\n";

@@ -64,8 +64,10 @@ std::string line_of(const sessions::EarlierSession& earlier) {
   const sessions::Session& session = earlier.session;
   // "2026-11-24": who goes on with one looks at its files.
   const std::string day = base::to_rfc3339(session.last_used_at).substr(0, 10);
+  std::string what = std::to_string(earlier.entries) + (earlier.has_more ? "+" : "");
+  if (earlier.entries == 0) what = earlier.has_variables ? "variables" : "a shell's state";
   return (session.name ? "\"" + one_line(*session.name) + "\"" : session.id) + " (" + day + ", " +
-         std::to_string(earlier.entries) + (earlier.has_more ? "+" : "") + ")";
+         what + ")";
 }
 
 }  // namespace

@@ -28,11 +28,12 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
     {"application/pdf",
      "from pypdf import PdfReader\nfor page in PdfReader(PATH).pages: print(page.extract_text())"},
     {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-     "import docx\nprint('\\n'.join(p.text for p in docx.Document(PATH).paragraphs))"},
+     "import docx\nfor part in docx.Document(PATH).iter_inner_content(): print(part.text if "
+     "hasattr(part, 'text') else [[cell.text for cell in row.cells] for row in part.rows])"},
     {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-     "from pptx import Presentation\nfor slide in Presentation(PATH).slides: print([s.text for s "
-     "in "
-     "slide.shapes if s.has_text_frame])"},
+     "from pptx import Presentation\nfor slide in Presentation(PATH).slides: print([s.text if "
+     "s.has_text_frame else [[c.text for c in r.cells] for r in s.table.rows] for s in "
+     "slide.shapes if s.has_text_frame or s.has_table])"},
     {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
      "import pandas as pd\nprint(pd.read_excel(PATH, sheet_name=None))"},
     {"application/vnd.ms-excel",
@@ -47,6 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
     {"application/rtf", kRtfReader},
     {"image/heic", kHeifReader},
     {"image/heif", kHeifReader},
+    {"image/avif", "from PIL import Image\nImage.open(PATH)"},
     {"image/tiff", "from PIL import Image\nImage.open(PATH)"},
     {"image/bmp", "from PIL import Image\nImage.open(PATH)"},
     {"image/x-ms-bmp", "from PIL import Image\nImage.open(PATH)"},

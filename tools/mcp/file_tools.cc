@@ -222,6 +222,10 @@ mcp::Tool read_file(const Services& services) {
         if (encoding == "auto" && offset == 0 && is_picture(mime_type)) {
           return picture_reply(services, session, files, path, mime_type, context);
         }
+        if (encoding == "auto" && offset == 0 && is_drawn_first(mime_type)) {
+          auto drawn = TRY(redrawn_reply(services, session, files, path, mime_type, context));
+          if (drawn) return *std::move(drawn);
+        }
         const bool asked = encoding != "auto" || offset > 0 || arguments.has("limit");
         const auto charset = other_charset_of(beginning, read, offset);
         return content_reply(std::move(read), offset, encoding,
@@ -255,15 +259,18 @@ mcp::Tool write_file(const Services& services) {
       "Write a file",
       "Writes a file of the session, making directories on the way. Overwriting is atomic.",
       {path_argument("relative to /workspace, or absolute"),
-       {.name = "content", .required = true, .description = "at most 16 MiB"},
+       {.name = "content", .required = true, .description = "at most 16 MiB", .is_content = true},
        session_argument(),
        {.name = "encoding", .values = {"utf-8", "base64"}},
        {.name = "mode",
         .description = "default overwrite; create fails if it exists",
         .values = {"overwrite", "append", "create"}}},
-      object_schema(
-          {{"path", "string"}, {"bytes", "integer"}, {"sha256", "string"}, {"change", "string"}},
-          {"path", "bytes", "change"}),
+      object_schema({{"path", "string"},
+                     {"bytes", "integer"},
+                     {"sha256", "string"},
+                     {"change", "string"},
+                     {"note", "string"}},
+                    {"path", "bytes", "change"}),
       {.read_only = false, .destructive = true, .idempotent = false}};
   return make_tool(
       services, definition,
@@ -318,7 +325,9 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 
 // The directories of a list that are one entry each, since more than kShownInADirectory would stand
 // below them, and how much there is in them.
-std::map<std::string, std::size_t> folded_in(const sandbox::files::ListResult& listed) {
+using Folded = std::map<std::string, std::size_t>;
+
+Folded folded_in(const sandbox::files::ListResult& listed) {
   struct Below {
     std::size_t shown = 0;
     std::size_t all = 0;
@@ -335,7 +344,7 @@ std::map<std::string, std::size_t> folded_in(const sandbox::files::ListResult& l
   std::sort(directories.begin(), directories.end(), [](const auto& one, const auto& other) {
     return std::count(one.begin(), one.end(), '/') > std::count(other.begin(), other.end(), '/');
   });
-  std::map<std::string, std::size_t> folded;
+  Folded folded;
   for (const std::string& directory : directories) {
     const Below here = below[directory];
     Below& parent = below[parent_of(directory)];
@@ -349,7 +358,7 @@ std::map<std::string, std::size_t> folded_in(const sandbox::files::ListResult& l
   return folded;
 }
 
-bool is_below_any(const std::map<std::string, std::size_t>& directories, const std::string& path) {
+bool is_below_any(const Folded& directories, const std::string& path) {
   for (std::size_t at = path.rfind('/'); at != std::string::npos && at > 0;
        at = path.rfind('/', at - 1)) {
     if (directories.contains(path.substr(0, at))) return true;
@@ -383,12 +392,23 @@ std::string line_of(const sandbox::files::ListResult& listed, const json& entry)
   return line + name + (type == "directory" ? "/" : "");
 }
 
-Reply reply_of_list(const sandbox::files::ListResult& listed,
-                    const std::optional<Changes>& changes) {
+// A list of a directory that was named has an entry for all that is there.
+enum class Extent { kFolded, kWhole };
+
+// Says how to go on behind what is shown. Where directories are folded nothing can follow: what is
+// in them comes behind them.
+std::string told_of_rest(const sandbox::files::ListResult& listed, const json& reply) {
+  const auto next = reply.find("next_after");
+  if (next != reply.end()) return " (truncated: go on with after " + next->dump() + ")";
+  return " (truncated: with path " + json(shown_path(listed.path)).dump() + " all is listed)";
+}
+
+Reply reply_of_list(const sandbox::files::ListResult& listed, const std::optional<Changes>& changes,
+                    Extent extent) {
   Reply reply;
   json entries = json::array();
   std::size_t characters = 0;
-  const auto folded = folded_in(listed);
+  const auto folded = extent == Extent::kFolded ? folded_in(listed) : Folded();
   bool is_cut = listed.truncated;
   for (const auto& entry : listed.entries) {
     if (is_below_any(folded, entry.path)) continue;
@@ -409,22 +429,24 @@ Reply reply_of_list(const sandbox::files::ListResult& listed,
               std::to_string(directory->second) + " entries";
     }
     characters += shown.dump().size() + 1;
-    if (characters > kListCharacters) {
+    if (characters > kListCharacters && !entries.empty()) {
       is_cut = true;
       break;
     }
     entries.push_back(std::move(shown));
     reply.text += line + "\n";
   }
+  json structured = {{"path", shown_path(listed.path)}, {"truncated", is_cut}};
+  if (is_cut && folded.empty() && !entries.empty()) {
+    structured["next_after"] = entries.back()["path"];
+  }
   reply.text = one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) +
-               " entries" +
-               (is_cut ? " (truncated: list a directory below, or with changed_since)" : "") +
-               "\n" + reply.text;
+               " entries" + (is_cut ? told_of_rest(listed, structured) : "") + "\n" + reply.text;
   if (!folded.empty()) {
     reply.text += "list_files with the path of a directory shows what is in it\n";
   }
-  reply.structured = json{
-      {"path", shown_path(listed.path)}, {"entries", std::move(entries)}, {"truncated", is_cut}};
+  structured["entries"] = std::move(entries);
+  reply.structured = std::move(structured);
   return reply;
 }
 
@@ -432,6 +454,10 @@ base::Result<Reply> call_list_files(const Services& services, const Arguments& a
                                     mcp::CallContext& context) {
   sandbox::files::ListOptions options;
   options.recursive = arguments.boolean("recursive", false);
+  options.after = arguments.text("after");
+  const bool is_whole = arguments.has("path") || !options.after.empty();
+  // Entries of a folded directory are counted before it is one.
+  if (!is_whole) options.max_entries = sandbox::files::kListEntriesMax;
   if (arguments.has("changed_since")) {
     options.changed_since_ms =
         TRY(changed_since(services, arguments.text("changed_since"), context));
@@ -444,20 +470,24 @@ base::Result<Reply> call_list_files(const Services& services, const Arguments& a
   if (options.changed_since_ms) {
     changes = TRY(changes_of(services, session.id, listed, *options.changed_since_ms));
   }
-  return reply_of_list(listed, changes);
+  return reply_of_list(listed, changes, is_whole ? Extent::kWhole : Extent::kFolded);
 }
 
 mcp::Tool list_files(const Services& services) {
   Definition definition{
       "list_files",
       "List files",
-      "Lists a directory of the session.",
+      "Lists a directory of the session. Without path, large ones below it are only counted.",
       {session_argument(),
        {.name = "path", .description = "default /workspace", .most = 4096},
        {.name = "recursive", .type = Argument::Type::kBoolean},
-       {.name = "changed_since", .description = "a run_id or RFC 3339 time", .most = 200}},
-      object_schema({{"path", "string"}, {"entries", "array"}, {"truncated", "boolean"}},
-                    {"path", "entries", "truncated"}),
+       {.name = "changed_since", .description = "a run_id or RFC 3339 time", .most = 200},
+       {.name = "after", .description = "next_after of the last answer", .most = 4096}},
+      object_schema({{"path", "string"},
+                     {"entries", "array"},
+                     {"truncated", "boolean"},
+                     {"next_after", "string"}},
+                    {"path", "entries"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(services, definition,
                    [services](const Arguments& arguments, mcp::CallContext& context) {

@@ -76,6 +76,25 @@ void add_image(Reply& reply, const std::string& picture, const std::string& mime
       {{"type", "image"}, {"data", base::to_base64(picture)}, {"mimeType", mime_type}});
 }
 
+Reply reply_of(const sandbox::files::ReadResult& file, const std::string& mime_type) {
+  const std::string shown = shown_path(file.path);
+  Reply reply;
+  reply.structured =
+      json{{"path", shown},          {"bytes", 0},           {"total_bytes", file.total_bytes},
+           {"mime_type", mime_type}, {"encoding", "base64"}, {"content", ""}};
+  reply.text = one_line(shown) + ": " + mime_type + ", " + std::to_string(file.total_bytes) +
+               " bytes, as an image";
+  return reply;
+}
+
+Reply with_drawn(Reply reply, const std::string& how, const Smaller& drawn) {
+  const std::string note = how + drawn.told;
+  reply.structured["note"] = note;
+  reply.text += ", " + note;
+  add_image(reply, drawn.jpeg, kJpeg);
+  return reply;
+}
+
 }  // namespace
 
 bool is_picture(const std::string& mime_type) {
@@ -87,13 +106,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
                                   const BoxFiles& files, const std::string& path,
                                   const std::string& mime_type, mcp::CallContext& context) {
   const auto whole = TRY(files.read(path, 0, kImagesBytesMax));
-  const std::string shown = shown_path(whole.path);
-  const std::string bytes = std::to_string(whole.total_bytes) + " bytes";
-  Reply reply;
-  reply.structured =
-      json{{"path", shown},          {"bytes", 0},           {"total_bytes", whole.total_bytes},
-           {"mime_type", mime_type}, {"encoding", "base64"}, {"content", ""}};
-  reply.text = one_line(shown) + ": " + mime_type + ", " + bytes + ", as an image";
+  Reply reply = reply_of(whole, mime_type);
   if (whole.total_bytes <= kImagesBytesMax) {
     add_image(reply, whole.content, mime_type);
     return reply;
@@ -105,16 +118,29 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
   }
   if (smaller.jpeg.empty()) {
     return base::error(Error::Kind::kInvalid,
-                       shown + ": " + mime_type + " of " + bytes + " is too large to be shown (" +
+                       shown_path(whole.path) + ": " + mime_type + " of " +
+                           std::to_string(whole.total_bytes) + " bytes is too large to be shown (" +
                            std::to_string(kImagesBytesMax) +
                            " at most), and not drawn smaller: " + smaller.told +
                            ". share_file gives it to the user; encoding base64 reads its bytes");
   }
-  const std::string note = "drawn smaller: " + smaller.told;
-  reply.structured["note"] = note;
-  reply.text += ", " + note;
-  add_image(reply, smaller.jpeg, kJpeg);
-  return reply;
+  return with_drawn(std::move(reply), "drawn smaller: ", smaller);
+}
+
+bool is_drawn_first(const std::string& mime_type) {
+  return mime_type == "image/heic" || mime_type == "image/heif" || mime_type == "image/avif";
+}
+
+base::Result<std::optional<Reply>> redrawn_reply(const Services& services,
+                                                 const sessions::Session& session,
+                                                 const BoxFiles& files, const std::string& path,
+                                                 const std::string& mime_type,
+                                                 mcp::CallContext& context) {
+  if (!may_change(context.principal().scopes)) return std::optional<Reply>();
+  const auto file = TRY(files.read(path, 0, 1));
+  const Smaller drawn = TRY(draw_smaller(services, session, files, file.path, context));
+  if (drawn.jpeg.empty()) return std::optional<Reply>();
+  return std::optional(with_drawn(reply_of(file, mime_type), "drawn as JPEG: ", drawn));
 }
 
 }  // namespace tools

@@ -1,8 +1,9 @@
 // A picture of a session's files as an image that the client sees. One that is too large for a
-// result is drawn smaller first, by a run inside of the session: a picture is as hostile as any
-// other file, and may take over what decodes it.
+// result, or that no client shows, is drawn anew first, by a run inside of the session: a picture
+// is as hostile as any other file, and may take over what decodes it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -21,5 +22,16 @@ bool is_picture(const std::string& mime_type);
 base::Result<Reply> picture_reply(const Services& services, const sessions::Session& session,
                                   const sandbox::files::BoxFiles& files, const std::string& path,
                                   const std::string& mime_type, mcp::CallContext& context);
+
+// True for the types that phones make of photos, and that clients show only as another one.
+bool is_drawn_first(const std::string& mime_type);
+
+// The reply with a JPEG of it, drawn in the same way; nothing where it cannot be drawn.
+base::Result<std::optional<Reply>> redrawn_reply(const Services& services,
+                                                 const sessions::Session& session,
+                                                 const sandbox::files::BoxFiles& files,
+                                                 const std::string& path,
+                                                 const std::string& mime_type,
+                                                 mcp::CallContext& context);
 
 }  // namespace tools

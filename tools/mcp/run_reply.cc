@@ -77,6 +77,23 @@ Reply reply_of_run(const sessions::RunFiles& files, const RunState& state, Sessi
   return reply;
 }
 
+namespace {
+
+// Says behind what a run waits; empty where it does not.
+std::string told_of_waiting(const sandbox::Run& run) {
+  if (run.status != RunStatus::kQueued || run.waits_for.empty()) return "";
+  return " behind " + run.waits_for + " (cancel_run ends that one)";
+}
+
+// Says how much of its time a run has left; empty where it has no limit, or none counts yet.
+std::string told_of_time(const sandbox::Run& run) {
+  if (run.left_ms <= 0) return "";
+  return " (" + std::to_string(run.left_ms / 1000) + " of " + std::to_string(run.timeout_seconds) +
+         " seconds left)";
+}
+
+}  // namespace
+
 std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state) {
   constexpr std::int64_t kLineBytes = 400;
   std::string line;
@@ -90,16 +107,9 @@ std::string newest_line(const sessions::RunFiles& files, const sessions::RunStat
   if (line.empty()) {
     line =
         state.run.is_waking ? "reading the session's stored variables" : name_of(state.run.status);
-    const std::string& ahead = state.run.waits_for;
-    if (state.run.status == RunStatus::kQueued && !ahead.empty()) {
-      line += " behind " + ahead + " (cancel_run ends that one)";
-    }
+    line += told_of_waiting(state.run);
   }
-  if (state.run.left_ms > 0) {
-    line += " (" + std::to_string(state.run.left_ms / 1000) + " of " +
-            std::to_string(state.run.timeout_seconds) + " seconds left)";
-  }
-  return line;
+  return line + told_of_time(state.run);
 }
 
 mcp::Task task_of_run(const RunState& state) {
@@ -109,8 +119,8 @@ mcp::Task task_of_run(const RunState& state) {
   task.status = !is_terminal(run.status)              ? mcp::TaskStatus::kWorking
                 : run.status == RunStatus::kCancelled ? mcp::TaskStatus::kCancelled
                                                       : mcp::TaskStatus::kCompleted;
-  task.message = std::string(name_of(run.status)) + ", run_id " + run.run_id + " in session " +
-                 state.session_id;
+  task.message = name_of(run.status) + told_of_waiting(run) + told_of_time(run) + ", run_id " +
+                 run.run_id + " in session " + state.session_id;
   task.created_at = base::to_rfc3339(run.queued_at_ms);
   task.updated_at =
       base::to_rfc3339(std::max({run.queued_at_ms, run.started_at_ms, run.finished_at_ms}));

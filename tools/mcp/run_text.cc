@@ -287,15 +287,15 @@ bool is_told(const std::string& said, const std::string& traceback) {
 // Once: where the traceback, or the exit code, says it, it is not said before. A failure that loses
 // nothing needs no more than that: so it is wherever code fails.
 void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
-  const auto& message = failure["message"].get_ref<const std::string&>();
+  const std::string message = base::string_or(failure, "message");
   const std::string said =
       failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
   const bool told = is_told(said, stderr_text);
   const bool is_exit = failure["cause"] == "exit" && failure["name"] == "ExitStatus";
-  if (((told && failure["cause"] == "exception") || is_exit) && failure["lost"] == "") return;
+  if (((told && failure["cause"] == "exception") || is_exit) && !failure.contains("lost")) return;
   text += "error (" + failure["cause"].get<std::string>() + ")" + (told ? "" : ": " + said) + "\n";
   for (const char* key : {"survived", "lost"}) {
-    const std::string what = failure[key].get<std::string>();
+    const std::string what = base::string_or(failure, key);
     if (!what.empty()) text += std::string(key) + ": " + what + "\n";
   }
 }
@@ -378,13 +378,17 @@ std::string with_each(std::string text, const std::string& old, std::string_view
 
 void add_network(std::string& text, const json& network) {
   std::string hosts;
-  for (const json& host : network["allowed"]) hosts += " " + host.get<std::string>();
+  for (const json& host : network.value("allowed", json::array())) {
+    hosts += " " + host.get<std::string>();
+  }
   if (!hosts.empty()) {
-    text += "network: reached" + one_line(hosts) + ", " + network["bytes"].dump() + " bytes\n";
+    text += "network: reached" + one_line(hosts) + ", " +
+            std::to_string(base::integer_or(network, "bytes", 0)) + " bytes\n";
   }
   // Hosts that are refused for the same reason are one line, where it has HOST for each.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_reason;
-  for (const json& refusal : network["refused"]) {
+  const json refused = network.value("refused", json::array());
+  for (const json& refusal : refused) {
     const auto host = refusal["host"].get<std::string>();
     const auto reason = refusal["reason"].get<std::string>();
     by_reason[with_each(reason, host, "HOST")].emplace_back(host, reason);
@@ -400,8 +404,8 @@ void add_network(std::string& text, const json& network) {
 // Whether it is an exception, which has no exit code but 1, and of which the traceback tells.
 bool is_usual_failure(const json& value) {
   const auto failure = value.find("error");
-  return failure != value.end() && (*failure)["cause"] == "exception" && (*failure)["lost"] == "" &&
-         value["exit_code"] == 1;
+  return failure != value.end() && (*failure)["cause"] == "exception" &&
+         !failure->contains("lost") && value["exit_code"] == 1;
 }
 
 // Whether a stream goes on behind what is shown of it.

@@ -39,17 +39,14 @@ constexpr milliseconds kProgressEvery{2'000};
 // A run in the background that is to fail most often has failed by then.
 constexpr milliseconds kStartSeen{400};
 constexpr std::int64_t kEnvironmentMax = 200;
-constexpr const char* kReplacementCharacter = "\xEF\xBF\xBD";
 constexpr std::int64_t kRunsListed = 20;
 
-json run_schema(std::vector<std::string> required = {"session_id", "run_id", "language", "status",
-                                                     "stdout", "stderr", "outputs",
-                                                     "files_changed"}) {
+json run_schema() {
   return object_schema({{"session_id", "string"},
                         {"run_id", "string"},
                         {"language", "string"},
                         {"status", "string"},
-                        {"exit_code", "integer?"},
+                        {"exit_code", "integer"},
                         {"duration_ms", "integer"},
                         {"stdout", "string"},
                         {"stderr", "string"},
@@ -62,7 +59,8 @@ json run_schema(std::vector<std::string> required = {"session_id", "run_id", "la
                         {"stderr_next_offset", "integer"},
                         {"network", "object"},
                         {"note", "string"}},
-                       std::move(required));
+                       {"session_id", "run_id", "language", "status", "stdout", "stderr", "outputs",
+                        "files_changed"});
 }
 
 // Tells the client of a run in progress: its id, and the newest line.
@@ -198,13 +196,7 @@ base::Result<Reply> call_run_code(const Services& services, const Arguments& arg
   sandbox::RunRequest request = TRY(run_request(arguments));
   const CallSession found = TRY(resolve(services, arguments, context));
   request.timeout_seconds = TRY(timeout_for(services, arguments, found.session));
-  const bool has_replaced = request.code.find(kReplacementCharacter) != std::string::npos;
-  Reply reply = TRY(reply_of_new_run(services, found, std::move(request), context));
-  if (has_replaced && !reply.task) {
-    add_note(reply,
-             "the code has U+FFFD, which takes the place of half a character (a lone surrogate)");
-  }
-  return reply;
+  return reply_of_new_run(services, found, std::move(request), context);
 }
 
 mcp::Tool run_code(const Services& services) {
@@ -213,7 +205,11 @@ mcp::Tool run_code(const Services& services) {
       "Run code",
       "Runs code and returns output, the last value, figures, errors. State stays from call to "
       "call in each language. cwd /workspace. SQL reads files by name: SELECT * FROM \"data.csv\".",
-      {{.name = "code", .required = true, .least = 1, .most = sandbox::kCodeBytesMax},
+      {{.name = "code",
+        .required = true,
+        .least = 1,
+        .most = sandbox::kCodeBytesMax,
+        .is_content = true},
        {.name = "language",
         .description = "default python",
         .values = languages_there(services.config)},
@@ -236,7 +232,8 @@ mcp::Tool run_code(const Services& services) {
        {.name = "env",
         .type = Argument::Type::kStringMap,
         .description = "environment for this run",
-        .most = kEnvironmentMax}},
+        .most = kEnvironmentMax,
+        .is_content = true}},
       run_schema(),
       {.read_only = false, .destructive = true, .idempotent = false},
       mcp::TaskSupport::kOptional};
@@ -249,6 +246,8 @@ mcp::Tool run_code(const Services& services) {
 // Returns the schema for that result or a list of runs in its place.
 json with_runs(json schema) {
   schema["properties"]["runs"] = {{"type", "array"}};
+  schema["anyOf"] = {{{"required", schema["required"]}}, {{"required", {"runs"}}}};
+  schema["required"] = {"session_id"};
   return schema;
 }
 
@@ -273,8 +272,8 @@ json shown_head(const sessions::RunHead& run) {
   json shown = {{"run_id", run.id},
                 {"language", run.language},
                 {"status", run.status},
-                {"background", run.background},
                 {"queued_at", base::to_rfc3339(run.queued_at)}};
+  if (run.background) shown["background"] = true;
   if (run.finished_at) shown["finished_at"] = base::to_rfc3339(*run.finished_at);
   return shown;
 }
@@ -347,7 +346,7 @@ mcp::Tool get_run(const Services& services) {
         .description = "stdout_next_offset of the last answer",
         .least = 0},
        {.name = "stderr_offset", .type = Argument::Type::kInteger, .least = 0}},
-      with_runs(run_schema({"session_id"})),
+      with_runs(run_schema()),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,

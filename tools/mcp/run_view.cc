@@ -174,10 +174,13 @@ Window from_beginning(const RunView& view, Stream stream, std::int64_t total, st
 json shown_error(const Run& run, const std::string& stderr_text) {
   const sandbox::RunError& failure = *run.error;
   json value = {{"name", base::shortened(failure.name, kNameCharacters)},
-                {"message", base::shortened(failure.message, kMessageCharacters)},
-                {"cause", name_of(failure.cause)},
-                {"survived", base::shortened(failure.survived, kNameCharacters)},
-                {"lost", base::shortened(failure.lost, kNameCharacters)}};
+                {"cause", name_of(failure.cause)}};
+  const auto add = [&value](const char* key, const std::string& text, std::size_t most) {
+    if (!text.empty()) value[key] = base::shortened(text, most);
+  };
+  add("message", failure.message, kMessageCharacters);
+  add("survived", failure.survived, kNameCharacters);
+  add("lost", failure.lost, kNameCharacters);
   // Once: most often standard error ends with it.
   if (!failure.traceback.empty() && stderr_text.find(failure.traceback) == std::string::npos) {
     value["traceback"] = base::shortened(failure.traceback, kTracebackCharacters,
@@ -423,6 +426,15 @@ void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
   }
 }
 
+json shown_network(const sandbox::NetworkUse& use) {
+  json shown = sandbox::network_use_to_json(use);
+  for (const char* key : {"allowed", "refused"}) {
+    if (shown[key].empty()) shown.erase(key);
+  }
+  if (use.bytes == 0 && use.allowed.empty()) shown.erase("bytes");
+  return shown;
+}
+
 std::int64_t duration_so_far_ms(const Run& run) {
   const bool runs = run.started_at_ms > 0 && !sandbox::is_terminal(run.status);
   return runs ? std::max<std::int64_t>(0, base::now_ms() - run.started_at_ms) : run.duration_ms;
@@ -437,7 +449,7 @@ json structured_run(const RunView& view) {
                 {"duration_ms", duration_so_far_ms(run)}, {"outputs", json::array()},
                 {"files_changed", json::array()}};
   if (run.exit_code.value_or(0) != 0) value["exit_code"] = *run.exit_code;
-  if (!run.network.empty()) value["network"] = sandbox::network_use_to_json(run.network);
+  if (!run.network.empty()) value["network"] = shown_network(run.network);
   std::string note = note_of(run);
   add_note(add_streams(view, value), note);
   if (run.error) {

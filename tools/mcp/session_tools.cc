@@ -26,8 +26,9 @@ namespace {
 
 json session_schema() {
   return object_schema({{"session_id", "string"},
-                        {"name", "string?"},
+                        {"name", "string"},
                         {"status", "string"},
+                        {"tier", "string"},
                         {"template", "string"},
                         {"created_at", "string"},
                         {"last_used_at", "string"},
@@ -38,7 +39,8 @@ json session_schema() {
                         {"filesystem", "object"},
                         {"isolation", "object"},
                         {"working_directory", "string"},
-                        {"active_runs", "array"}},
+                        {"active_runs", "array"},
+                        {"note", "string"}},
                        {"session_id", "status", "created_at", "limits", "active_runs"});
 }
 
@@ -86,7 +88,8 @@ mcp::Tool create_session(const Services& services) {
        {.name = "env",
         .type = Argument::Type::kStringMap,
         .description = "for all its runs",
-        .most = 200}},
+        .most = 200,
+        .is_content = true}},
       session_schema(),
       {}};
   return make_tool(
@@ -123,7 +126,7 @@ mcp::Tool list_sessions(const Services& services) {
         .description = "default: all but destroyed",
         .values = {"provisioning", "ready", "running", "paused", "stored", "stopped", "destroyed",
                    "error"}}},
-      object_schema({{"sessions", "array"}, {"truncated", "boolean"}}, {"sessions", "truncated"}),
+      object_schema({{"sessions", "array"}, {"truncated", "boolean"}}, {"sessions"}),
       {.read_only = true, .destructive = false, .idempotent = true}};
   return make_tool(
       services, definition,
@@ -139,9 +142,11 @@ mcp::Tool list_sessions(const Services& services) {
         std::size_t characters = 0;
         for (const sessions::SessionState& state : states) {
           json session = structured_session(state);
+          const std::string text = text_of_session(session, Detail::kNone);
+          leave_out_silent(session, json());
           characters += session.dump().size() + 1;
           if (characters > kListCharacters) break;
-          reply.text += text_of_session(session, Detail::kNone);
+          reply.text += text;
           shown.push_back(std::move(session));
         }
         const bool truncated = shown.size() < states.size();

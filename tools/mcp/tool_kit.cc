@@ -1,7 +1,9 @@
 #include "tools/mcp/tool_kit.h"
 
 #include <chrono>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -59,7 +61,47 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
   spdlog::info("tool {} {} ms: refused", tool, ms);
 }
 
+bool is_empty(const json& value) { return value == "" || (value.is_structured() && value.empty()); }
+
+bool is_silent(const json& value) { return value.is_null() || value == false || is_empty(value); }
+
+// Returns the names that are required of at least one of the forms that a result may have.
+std::set<std::string> required_by(const json& schema) {
+  std::set<std::string> names = schema.value("required", std::set<std::string>());
+  for (const json& form : schema.value("anyOf", json::array())) {
+    names.merge(required_by(form));
+  }
+  return names;
+}
+
+using IsLeftOut = bool (*)(const json& value);
+
+void leave_out(json& value, const std::set<std::string>& kept, IsLeftOut is_left_out) {
+  if (value.is_array()) {
+    for (json& entry : value) leave_out(entry, {}, is_left_out);
+  }
+  if (!value.is_object()) return;
+  for (auto member = value.begin(); member != value.end();) {
+    // In data of the code nothing is silent; in a chart, a value that is missing says so.
+    if (member.key() != "json") {
+      leave_out(*member, {}, member.key() == "chart" ? is_empty : is_left_out);
+    }
+    member = is_left_out(*member) && !kept.contains(member.key()) ? value.erase(member)
+                                                                  : std::next(member);
+  }
+}
+
+// Tells with a failure, too, what became of its arguments: it may be why.
+base::Error with_note(base::Error error, const std::string& note) {
+  if (!note.empty()) error.message += "; " + note;
+  return error;
+}
+
 }  // namespace
+
+void leave_out_silent(json& structured, const json& schema) {
+  leave_out(structured, required_by(schema.is_object() ? schema : json::object()), is_silent);
+}
 
 void add_note(Reply& reply, const std::string& note) {
   const std::string before = reply.structured->value("note", "");
@@ -82,8 +124,9 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
   tool.task_support = definition.tasks;
   tool.meta = definition.meta;
   tool.call = [services, name = definition.name, table = definition.arguments,
-               read_only = definition.hints.read_only, handler = std::move(handler)](
-                  const json& given, mcp::CallContext& context) -> mcp::ToolAnswer {
+               schema = definition.output_schema, read_only = definition.hints.read_only,
+               handler = std::move(handler)](const json& given,
+                                             mcp::CallContext& context) -> mcp::ToolAnswer {
     if (!read_only && !may_change(context.principal().scopes)) {
       return failure(base::error(base::Error::Kind::kInvalid, kMayOnlyRead));
     }
@@ -100,14 +143,20 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     const auto begun = std::chrono::steady_clock::now();
     auto reply = handler(arguments.value(), context);
     log_call(name, reply, std::chrono::steady_clock::now() - begun);
-    if (!reply.ok()) return failure(reply.error());
-    if (reply.value().task) return std::move(*reply.value().task);
+    const std::string note = arguments.value().told_of_halves();
+    if (!reply.ok()) return failure(with_note(reply.error(), note));
+    if (auto& task = reply.value().task) {
+      if (!note.empty()) task->message += "; " + note;
+      return std::move(*task);
+    }
+    if (!note.empty()) add_note(reply.value(), note);
     if (const std::string& id = reply.value().new_session_id; !id.empty()) {
       reply.value().structured["session_id"] = id;
       reply.value().text.insert(0,
                                 "New session " + id + ": pass it as session_id to go on in it.\n");
     }
     if (!arguments.value().has("session_id")) introduce(services, context, reply.value());
+    leave_out_silent(*reply.value().structured, schema);
     return to_tool_result(std::move(reply).value());
   };
   return tool;

@@ -32,6 +32,10 @@ struct Reply {
 // Adds to what the result says beside its data.
 void add_note(Reply& reply, const std::string& note);
 
+// Leaves out members that say nothing: null, false and what is empty, but for those that `schema`
+// requires. Data that code has given stays as it is.
+void leave_out_silent(nlohmann::json& structured, const nlohmann::json& schema);
+
 struct Hints {
   bool read_only = false;
   bool destructive = false;

@@ -30,6 +30,9 @@ __hutch_trapped=
 __hutch_locals=
 __hutch_carried=()
 __hutch_text=
+# What a script sets to be strict or chatty is for that script. A later run would end without a word at the first grep
+# that finds nothing.
+__hutch_for_one_run=errexit:nounset:pipefail:xtrace:verbose:noexec:onecmd:monitor:interactive:privileged:posix
 __hutch_left=() # "NUMBER PID STARTED COMMAND" of each job that earlier runs have left
 __hutch_last=   # $! of an earlier run
 
@@ -97,13 +100,42 @@ __hutch_set_options() {
   for name in $2; do [[ :$__hutch_own_shopt: == *:$name:* ]] || builtin shopt -s "$name"; done
   for name in $__hutch_own_set; do [[ :$1: == *:$name:* ]] || builtin set +o "$name"; done
   for name in $1; do
-    case $name in
-      # What a script sets to be strict or chatty is for that script. A later run would end without a
-      # word at the first grep that finds nothing.
-      errexit | nounset | pipefail | xtrace | verbose | noexec | onecmd | monitor | interactive | privileged | posix) ;;
-      *) [[ :$__hutch_own_set: == *:$name:* ]] || builtin set -o "$name" ;;
-    esac
+    [[ :$__hutch_for_one_run:$__hutch_own_set: == *:$name:* ]] || builtin set -o "$name"
   done
+}
+
+# Adds options that end with this run to __hutch_dropped; __hutch_is_plain is empty where others are not as in a new shell.
+__hutch_look_at_options() {
+  local name IFS=:
+  for name in $__hutch_shellopts; do
+    if [[ :$__hutch_own_set: == *:$name:* ]]; then
+      continue
+    elif [[ :$__hutch_for_one_run: == *:$name:* ]]; then
+      __hutch_dropped+=("$name")
+    else
+      __hutch_is_plain=
+    fi
+  done
+  for name in $__hutch_own_set; do [[ :$__hutch_shellopts: == *:$name:* ]] || __hutch_is_plain=; done
+  [[ $__hutch_bashopts == "$__hutch_own_shopt" ]] || __hutch_is_plain=
+}
+
+# Where the shell is, and the mask of new files, are no state that somebody would come back for.
+__hutch_look_at_state() {
+  local __hutch_name
+  __hutch_look_at_options
+  for __hutch_name in "${__hutch_names[@]}"; do
+    [[ $__hutch_name == OLDPWD || $__hutch_name == IFS && $IFS == $' \t\n' ]] || __hutch_is_plain=
+  done
+  for __hutch_name in "${__hutch_frozen[@]}"; do __hutch_dropped+=("readonly of $__hutch_name"); done
+  for __hutch_name in "${!__hutch_given[@]}"; do
+    [[ -v $__hutch_name || $__hutch_run_env == *" $__hutch_name "* ]] || __hutch_is_plain=
+  done
+  [[ ${#__hutch_frozen[@]} -eq 0 && ${#__hutch_carried[@]} -eq 0 && ${#__hutch_functions[@]} -eq 0 &&
+    $__hutch_user_interrupt == - ]] || __hutch_is_plain=
+  [[ -n $__hutch_is_plain ]] || builtin return 0
+  { builtin alias -p; builtin trap -p "${__hutch_signals[@]}"; } >|"$__hutch_listed"
+  [[ ! -s $__hutch_listed ]] || __hutch_is_plain=
 }
 
 # Of a bash that was started ahead: the code, once it is there.
@@ -320,10 +352,18 @@ __hutch_started() {
 }
 
 __hutch_print_state() {
-  local __hutch_name __hutch_text __hutch_flags
+  local __hutch_name __hutch_text __hutch_flags __hutch_is_plain=$'# plain\n'
+  local -a __hutch_dropped=()
+  __hutch_look_at_state
+  builtin printf '#%s\n' "$1"
+  # For whoever puts this into another box (kept_shell.cc), and whoever looks whether it is worth keeping.
+  if [[ ${#__hutch_dropped[@]} -gt 0 ]]; then
+    builtin printf -v __hutch_text ', %s' "${__hutch_dropped[@]}"
+    builtin printf '# not kept: %s\n' "${__hutch_text#, }"
+  fi
   # Functions may hold its patterns, which are syntax errors without it. The options come last: some of
   # them would change how the rest is read.
-  builtin printf '#%s\n\\builtin shopt -s extglob\n__hutch_before=%s\n' "$1" "$__hutch_status"
+  builtin printf '\\builtin shopt -s extglob\n__hutch_before=%s\n' "$__hutch_status"
   builtin printf 'cd -- %q || __hutch_gone=%q\n' "$PWD" "$PWD"
   builtin umask -p
   for __hutch_name in "${!__hutch_given[@]}"; do
@@ -352,7 +392,7 @@ __hutch_print_state() {
     [ ${#__hutch_left[@]} -eq 0 ] || builtin printf '%q ' "${__hutch_left[@]}"
     builtin printf ')\n'
   fi
-  builtin printf '\\builtin shopt -u extglob\n__hutch_set_options %q %q\n#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$1"
+  builtin printf '\\builtin shopt -u extglob\n__hutch_set_options %q %q\n%s#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$__hutch_is_plain" "$1"
 }
 
 __hutch_save() {

@@ -1,7 +1,6 @@
 """DuckDB's engine in memory, made when it is needed, or ahead by the zygote: its functions take 30 ms to be known."""
 
 import os
-import tempfile
 
 import duckdb
 
@@ -34,7 +33,7 @@ def connect():
 
 
 def spill_directory(process):
-    return os.path.join(tempfile.gettempdir(), f".hutch-duckdb-{process}")
+    return os.path.join(os.environ.get("TMPDIR", "/tmp"), f".hutch-duckdb-{process}")
 
 
 def _settings():

@@ -10,10 +10,10 @@ import json
 import math
 import os
 import pickle
-import shutil
 import time
 
 from hutch_runner import duckdb_start
+from hutch_runner.folders import remove_folder
 from hutch_runner.python_frames import IDLE_SECONDS, Replies, busy_words, connect
 
 ANSWER_BYTES_MAX = 64 << 20
@@ -79,7 +79,7 @@ def _remove_spilled(process):
     deadline = time.monotonic() + END_SECONDS
     while os.path.isdir(folder):
         if _is_over(process):
-            return shutil.rmtree(folder, ignore_errors=True)
+            return remove_folder(folder)
         if time.monotonic() > deadline:
             return
         time.sleep(0.001)

@@ -134,6 +134,15 @@ class EncodedJson:
         self.text = text
 
 
+class ShortText(str):
+    """What is shown of a text that is `whole` besides, for a file."""
+
+    def __new__(cls, text, whole):
+        made = super().__new__(cls, text)
+        made.whole = whole
+        return made
+
+
 def _without_long_forms(output):
     """The output as it fits a message, and the long forms: pairs of name and bytes."""
     output, parts = dict(output), []
@@ -143,7 +152,9 @@ def _without_long_forms(output):
             long = len(text) > INLINE_CHARACTERS or isinstance(content, EncodedJson)
         else:
             text, long = content, isinstance(content, str) and (form == "csv" or len(content) > INLINE_CHARACTERS)
-        if long:
+        if isinstance(content, ShortText):
+            parts.append((form, content.whole.encode("utf-8", "replace")))
+        elif long:
             parts.append((form, text.encode("utf-8", "replace")))
             if form in PROSE:
                 output[form] = cut(text, SHOWN_CHARACTERS)

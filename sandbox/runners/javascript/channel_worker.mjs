@@ -5,7 +5,7 @@ import inspector from 'node:inspector';
 import net from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FrameReader, frame } from './frames.mjs';
-import { CODE, GOING_ON, LOOSE, STOPPED } from './shared.mjs';
+import { CODE, GOING_ON, LISTENS, LOOSE, STOPPED } from './shared.mjs';
 
 const DEAF_AFTER_MS = 50; // a main thread that has not ended its run by then is in a loop
 const DEAF_WHEN_LOOSE_AFTER_MS = 300; // see interrupt()
@@ -52,7 +52,8 @@ function take(message) {
 // one, and by twice the time that it took to get there: node's timers, which clear up after a callback that
 // was stopped, do not survive a second stop in the midst of that, and spin for ever. Where nothing holds the
 // event loop, a stop that arrives just behind a callback hits 'beforeExit' instead, and node ends: there only
-// what is most likely an endless loop is stopped.
+// what is most likely an endless loop is stopped. A main thread that still starts is not stopped at all: it
+// would never come to hear of anything.
 function interrupt() {
   const run = Atomics.load(shared, GOING_ON);
   const goesOn = () => run !== 0 && Atomics.load(shared, GOING_ON) === run;
@@ -62,6 +63,7 @@ function interrupt() {
     const begun = performance.now();
     setTimeout(() => {
       if (!goesOn()) return;
+      if (!Atomics.load(shared, LISTENS)) return look(DEAF_AFTER_MS);
       const rest = patientUntil - performance.now();
       if (rest > 0 && Atomics.load(shared, LOOSE)) return look(rest);
       const again = (least) => look(Math.min(Math.max(2 * (performance.now() - begun), least), LONGEST_MS));

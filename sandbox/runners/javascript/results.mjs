@@ -6,6 +6,7 @@ import { bounded } from './chart_data.mjs';
 import { cut, read } from './errors.mjs';
 import { handleLine } from './handles.mjs';
 import { fitPicture } from './pictures.mjs';
+import { shortText } from './short_values.mjs';
 import { chartOfVegaLite } from './vega_charts.mjs';
 import { Array, Buffer, JSON, Number, Object, Symbol } from './intrinsics.mjs';
 
@@ -63,7 +64,7 @@ function textOf(value, isMain) {
   try {
     const line = isMain ? handleLine(value) : undefined;
     if (line !== undefined) return line;
-    return cut(util.inspect(value, { maxStringLength: TEXT_CHARACTERS_MAX, breakLength: 100 }), TEXT_CHARACTERS_MAX);
+    return cut(shortText(value, TEXT_CHARACTERS_MAX), TEXT_CHARACTERS_MAX);
   } catch (failure) {
     return `[${typeof value} whose inspection failed: ${read(failure, 'message', 'it cannot be shown')}]`;
   }
@@ -120,12 +121,12 @@ function isPlain(value) {
     if (typeof item === 'number') return Number.isFinite(item);
     if (typeof item === 'string') return (budget -= item.length / 50) >= 0;
     if (typeof item !== 'object' || util.types.isProxy(item) || util.types.isModuleNamespaceObject(item)) return false;
-    if (Array.isArray(item)) return item.every((one) => visit(one, depth + 1));
+    if (Array.isArray(item)) return item.length <= budget && item.every((one) => visit(one, depth + 1));
     const prototype = Object.getPrototypeOf(item);
-    if (prototype !== Object.prototype && prototype !== null) return false;
+    if ((prototype !== Object.prototype && prototype !== null) || Object.keys(item).length > budget) return false;
     // No getters: asking them would run code of the user a second time.
     return Object.values(Object.getOwnPropertyDescriptors(item))
       .every((one) => 'value' in one && visit(one.value, depth + 1));
   };
-  return (Array.isArray(value) ? value.length : Object.keys(value).length) > 0 && visit(value, 0);
+  return visit(value, 0) && (Array.isArray(value) ? value.length : Object.keys(value).length) > 0;
 }

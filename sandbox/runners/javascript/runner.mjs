@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads';
 import { installStreams } from './streams.mjs';
 import { Session } from './session.mjs';
-import { LOOSE, PLACES } from './shared.mjs';
+import { LISTENS, LOOSE, PLACES } from './shared.mjs';
 import { loadSyntax } from './syntax.mjs';
 import { installWarnings } from './warnings.mjs';
 import { Atomics } from './intrinsics.mjs';
@@ -65,4 +65,5 @@ worker.postMessage({
 loadSyntax(); // while the worker starts
 const waited = early;
 early = null;
+Atomics.store(shared, LISTENS, 1);
 waited.forEach(answer);

@@ -232,8 +232,9 @@ export class Session {
       writeAll(2, describeFailure(failure).traceback);
     }
     const ofPrograms = noteOfPrograms(done.error?.traceback);
-    const note = together(together(together(this.snapshots.takeNote(), run.note), ofPrograms), run.remark);
-    this.send({ ...done, ...(note && { note }), ...times });
+    const ofState = this.snapshots.takeNote();
+    const note = together(together(together(ofState, run.note), ofPrograms), run.remark);
+    this.send({ ...done, ...(note && { note }), ...(ofState && { of_state: ofState }), ...times });
     this.snapshots.runIsOver(run.id);
   }
 
@@ -306,6 +307,7 @@ export class Session {
   // A cell of an earlier process as errors need it: the way back from its code is looked for when one is quoted.
   rememberedCell({ name, source, language }) {
     const isTypeScript = language === 'typescript';
+    if (isTypeScript) this.saysUnchecked = false;
     return {
       source,
       get map() {

@@ -5,6 +5,7 @@
 // takes it little time, unless hutch-box asks for all. Here is when that is, and what is told of it.
 
 import fs from 'node:fs';
+import process from 'node:process';
 import { read, rememberSource } from './errors.mjs';
 import { FoundValues } from './found_values.mjs';
 import { GOING_ON } from './shared.mjs';
@@ -23,7 +24,8 @@ const NOTE_CHARACTERS_MAX = 300;
 const WOKEN_MAX = 200; // entries of the whole list, of which a note has the first
 const WOKEN_CHARACTERS_MAX = 200; // of each
 
-const { fstatSync, closeSync } = fs;
+const { fstatSync, closeSync, readFileSync } = fs;
+const { rss } = process.memoryUsage;
 
 // A run has come, or the time is over.
 class Interrupted extends Error {}
@@ -186,6 +188,10 @@ export class Snapshots {
       return this.plan(ANSWER_MS);
     }
     if (!this.writer) return this.load(() => this.plan(0)); // what has loaded it goes on until then
+    if (!hasRoom(Math.min(this.bytesMax, rss()))) { // the next run tries it again
+      this.hasChanged = false;
+      return undefined;
+    }
     return this.writeAll({ bytesMax: this.bytesMax, number: 0, ms: UNASKED_MS });
   }
 
@@ -199,7 +205,8 @@ export class Snapshots {
     return this.whileThere(() => {
       this.trial?.stop();
       this.trial = undefined;
-      if (!this.writes || this.isBusy()) return this.sayOver(number);
+      const most = 2 * Math.min(countOf(message.bytes_max), rss()); // another node reads it back
+      if (!this.writes || this.isBusy() || !hasRoom(most)) return this.sayOver(number);
       return this.writeAll({ bytesMax: countOf(message.bytes_max), number, ms: ASKED_MS });
     });
   }
@@ -300,6 +307,18 @@ function cut(text, limit) {
 
 function countOf(number) {
   return Number.isInteger(number) && number > 0 ? number : 0;
+}
+
+// Whether half of what a snapshot may take is free, by what the session's memory, or the host's, has left.
+export function hasRoom(bytes, meminfo = '/proc/meminfo') {
+  const head = 'MemAvailable:';
+  try {
+    const text = readFileSync(meminfo, 'latin1');
+    const place = text.indexOf(head);
+    return place < 0 || Number.parseInt(text.slice(place + head.length), 10) * 1024 > bytes / 2;
+  } catch {
+    return true;
+  }
 }
 
 function isFile(fd) {

@@ -5,18 +5,19 @@ texts, each ended by a zero byte. It ends when it is told to, or when nobody has
 this interpreter. It is no child of the interpreter: code that waits for its children is not to find one that it has not started.
 """
 
+import _signal as signal
+import _thread
 import fcntl
 import json
 import os
 import select
-import shutil
-import signal
-import tempfile
-import threading
 import time
 
+from hutch_runner.folders import make_folder, remove_folder
+
 PROGRAM = "/environment/bin/chromium"
-KEPT_BYTES_MAX = 300_000_000  # one that has more than that afterwards is ended
+KEPT_BYTES_MAX = 300_000_000  # one that has more than that is ended: when it has drawn, before it draws again, and at the end of each run
+BUSY_BYTES_MAX = 1_200_000_000  # while it draws: a surface in 3D takes 500 MB, the largest figures (plotly_pictures.py) a gigabyte
 ROOM_BYTES_MIN = 400_000_000  # without so much memory left it would be the session's processes that end
 TRIED_AGAIN_SECONDS = 60  # after a start that failed
 _FLAGS = ("--headless", "--single-process", "--remote-debugging-pipe", "--no-startup-window", "--no-pings", "--disable-extensions",
@@ -29,6 +30,7 @@ _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "FONTCONFIG_FILE")
 _START = 'echo 1000 > /proc/self/oom_score_adj; "$@" 5>&- & echo $! >&5'
 _START_SECONDS = 20
 _END_SECONDS = 2
+_LOOK_SECONDS = 0.1  # at its memory, while it draws
 _READ_BYTES = 1 << 20
 _WORDS_BYTES = 300  # that an error gives of its last line
 
@@ -76,10 +78,22 @@ class Page:
                     raise NoBrowser(f"the browser failed: {failure}") from failure
                 raise
             finally:
-                if self._connection is not None and self._connection.memory_bytes() > KEPT_BYTES_MAX:
-                    self._end()
+                self._end_if_large()
+
+    def look(self):
+        """Ends a browser that has grown while nobody asked it anything; who asks it looks at it, too."""
+        if self._connection is not None and self._lock.acquire(blocking=False):
+            try:
+                self._end_if_large()
+            finally:
+                self._lock.release()
+
+    def _end_if_large(self):
+        if self._connection is not None and self._connection.is_large():
+            self._end()
 
     def _connected(self, seconds):
+        self._end_if_large()
         if self._connection is None:
             self._check_start()
             try:
@@ -109,7 +123,7 @@ class Page:
 
     def _forget(self):
         self._connection = None
-        self._lock = threading.Lock()  # the parent's may be held by a thread that this process has not
+        self._lock = _thread.allocate_lock()  # the parent's may be held by a thread that this process has not
 
     def _end(self):
         connection, self._connection = self._connection, None
@@ -125,8 +139,9 @@ class _Connection:
         self._searched = 0  # as far as there is no zero byte
         self._descriptors = []
         self._process = None
+        self._pid = 0  # none yet
         # By this directory the box knows which browser is none of the user's (kOwnBrowser).
-        self._profile = tempfile.mkdtemp(prefix=".hutch-browser-", dir="/tmp")
+        self._profile = make_folder("/tmp/.hutch-browser-")
         try:
             self._to, self._from = self._start()
             target = self._call("Target.createTarget", url="about:blank")["targetId"]
@@ -156,7 +171,11 @@ class _Connection:
         self._call("Target.closeTarget", targetId=target)
         return pdf
 
+    def is_large(self):
+        return self.memory_bytes() > KEPT_BYTES_MAX
+
     def memory_bytes(self):
+        """0 as long as there is no browser, or none any more."""
         try:
             with open(f"/proc/{self._pid}/statm") as file:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -173,7 +192,7 @@ class _Connection:
             ending.register(self._process, select.POLLIN)
             ending.poll(_END_SECONDS * 1000)
         self.leave()
-        shutil.rmtree(self._profile, ignore_errors=True)
+        remove_folder(self._profile)
 
     def leave(self):
         """Closes this process's ends of it: another one goes on with the browser."""
@@ -229,8 +248,11 @@ class _Connection:
     def _wait(self, descriptor, event):
         waiting = select.poll()
         waiting.register(descriptor, event)
-        if not waiting.poll(max(0, self.deadline - time.monotonic()) * 1000):
-            raise NoBrowser("the browser did not answer in time")
+        while not waiting.poll(max(0, min(_LOOK_SECONDS, self.deadline - time.monotonic())) * 1000):
+            if time.monotonic() >= self.deadline:
+                raise NoBrowser("the browser did not answer in time")
+            if self.memory_bytes() > BUSY_BYTES_MAX:
+                raise NoBrowser(f"a browser takes more than {BUSY_BYTES_MAX // 1_000_000} MB for it")
 
     def _start(self):
         """Gives back the descriptors to write to it with, and to read from it."""

@@ -3,16 +3,16 @@
 import __future__
 import contextvars
 import linecache
-import sys
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
 from hutch_runner.notebook import without_magic_of_figures
+from hutch_runner.standard_modules import loaded
 
 CO_COROUTINE = 0x80  # of `inspect`, which would double the start-up time
 
-_ALL_FUTURES = 0
+ALL_FUTURES = 0
 for _name in __future__.all_feature_names:
-    _ALL_FUTURES |= getattr(__future__, _name).compiler_flag
+    ALL_FUTURES |= getattr(__future__, _name).compiler_flag
 
 
 class Cells:
@@ -55,7 +55,7 @@ class Cells:
 
     def _set_loop_again(self):
         """asyncio.run() in a cell before has unset it, and then asyncio makes none."""
-        asyncio = sys.modules.get("asyncio")
+        asyncio = loaded("asyncio")
         if self.loop is None and asyncio is not None:
             local = getattr(getattr(asyncio.events, "_event_loop_policy", None), "_local", None)
             if getattr(local, "_set_called", False) and getattr(local, "_loop", None) is None:
@@ -93,7 +93,7 @@ class Cells:
                 if error.text is None and error.lineno:  # from a tree: it has not seen the source
                     error.text = linecache.getline(name, error.lineno) or None
                 raise
-            self.futures |= code.co_flags & _ALL_FUTURES
+            self.futures |= code.co_flags & ALL_FUTURES
             return code
 
         # As text, not bytes: a coding line in a cell means nothing.

@@ -22,14 +22,24 @@ def _take(inspect):
 
 def _cell_of(kind):
     """Where its functions were defined; without any, the newest cell that defines a class of this name."""
-    import re
-
     for member in vars(kind).values():
         name = getattr(getattr(member, "__code__", None), "co_filename", "")
         if name.startswith("<cell-"):
             return name
-    begins = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
     for name in reversed([name for name in linecache.cache if name.startswith("<cell-")]):
-        if any(begins.match(line) for line in linecache.cache[name][2]):
+        if _line_in(name, kind) is not None:
             return name
     return None
+
+
+def _line_in(cell, kind):
+    import re
+
+    begins = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
+    return next((number for number, line in enumerate(linecache.cache[cell][2], 1) if begins.match(line)), None)
+
+
+def first_line_of(kind):
+    """Where a class of a cell begins, as Python 3.13 notes it in the class; None: that is not known."""
+    cell = _cell_of(kind)
+    return _line_in(cell, kind) if cell in linecache.cache else None

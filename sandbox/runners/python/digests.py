@@ -11,7 +11,7 @@ except ImportError:
     except ImportError:  # a Python that was built without its own
         from _hashlib import openssl_sha256 as sha256
 
-_SMALL_BYTES = 256 << 10
+SMALL_BYTES = 256 << 10
 
 
 def fast_sha256():
@@ -24,6 +24,6 @@ def fast_sha256():
 
 
 def digest_of(content):
-    digest = sha256() if len(content) <= _SMALL_BYTES else fast_sha256()
+    digest = sha256() if len(content) <= SMALL_BYTES else fast_sha256()
     digest.update(content)
     return digest.digest()

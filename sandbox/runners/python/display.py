@@ -34,7 +34,7 @@ def output_of(value, figures, is_main_result, formatted=lambda _value: {}):
     """The output for a value, and its picture or None: what the channel sends."""
     if figures.is_figure(value):
         return figures.output_of(value, is_main_result)
-    found = {"text": text_of(value)}
+    found = {"text": text_of(value, is_main_result)}
     try:
         formats = library_charts.formats_of(value)
         tables = column_tables.formats_of(value) if formats is None else None
@@ -76,7 +76,15 @@ def make_output(found, is_main_result):
     return {"is_main_result": is_main_result, "formats": formats, **found}, picture
 
 
-def text_of(value):
+def text_of(value, is_main_result=False):
+    if type(value) not in (str, int, float, bool):
+        try:
+            from hutch_runner import short_values
+            text = short_values.text_of(value, is_main_result)
+            if text is not None:
+                return text
+        except Exception:  # changed by a thread meanwhile, or of a make that is not known: its own words then
+            pass
     try:
         text = repr(value)
     except Exception as failure:
@@ -96,6 +104,10 @@ def _add_rich(value, found):
     kind = type(value)  # asked of the type: objects that answer to any name have none of these
     if isinstance(value, type):
         return
+    if hasattr(kind, "_repr_pretty_") and "IPython.lib.pretty" in sys.modules:
+        from hutch_runner import html_text
+        if html_text.is_bare(found["text"]):
+            found["text"] = cut(sys.modules["IPython.lib.pretty"].pretty(value), TEXT_CHARACTERS_MAX)
     bundle = getattr(kind, "_repr_mimebundle_", None)
     if bundle is not None:
         data = bundle(value)
@@ -142,7 +154,7 @@ def _add(name, content, found):
             return
         content = pictures.bytes_of(content)
         if content is not None:
-            picture = pictures.fit(content if name == "png" else pictures.as_png(content))
+            picture = pictures.fit(content if content.startswith(pictures.PNG) else pictures.as_png(content))
             if picture is None:
                 found["text"] += f"\n[no picture: {len(content):,} bytes are too many]"
             else:

@@ -1,9 +1,9 @@
 """Threads that earlier cells have left: what they print comes in between the output of this run, and is marked as theirs."""
 
 import functools
-import sys
 from _thread import get_ident
 
+from hutch_runner.standard_modules import loaded
 from hutch_runner.streams import Stream
 
 _PARTIALS_MAX = 20  # one in the other: a partial can be made to have itself in it
@@ -40,7 +40,7 @@ class LateThreads:
         self._streams.become(_Marking if _marks else Stream)
 
     def run_is_over(self, run_id):
-        threading = sys.modules.get("threading")
+        threading = loaded("threading")
         if threading is None or threading.active_count() == 1:
             return
         for thread in threading.enumerate():

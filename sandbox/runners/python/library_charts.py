@@ -67,6 +67,13 @@ def _plotly(figure):
     return {"text": _words_for(figure) + lacks, "png": picture, "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
 
 
+def run_is_over():
+    """Code may have made the browser larger that was started for its pictures."""
+    pictures = sys.modules.get("hutch_runner.plotly_pictures")
+    if pictures is not None:
+        pictures.run_is_over()
+
+
 def _picture_of_plotly(figure, figure_json, chart):
     """The picture, or None, and what is to be said of it."""
     from hutch_runner import plotly_pictures

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 
+PNG = b"\x89PNG\r\n\x1a\n"
 BYTES_GOOD = 750_000
 BYTES_MAX = 20 << 20  # the host's own bound
 SIDE_MIN = 200
@@ -124,10 +125,21 @@ def shrink(png):
         picture = picture.resize(size)
 
 
+def _is_of_a_phone(path):
+    """Whether it may be HEIC, which Pillow itself does not read."""
+    with open(path, "rb") as file:
+        return file.read(8)[4:] == b"ftyp"
+
+
 def draw_smaller(path, target, bytes_max):
     """A JPEG of the picture, upright, that a model sees as much in; says on stdout how large both are."""
     from PIL import Image, ImageOps
 
+    if _is_of_a_phone(path):
+        with contextlib.suppress(ImportError):  # then Pillow says that it is none of its kinds
+            from pillow_heif import register_heif_opener
+
+            register_heif_opener()
     with Image.open(path) as picture:
         width, height = picture.size
         if picture.getexif().get(ORIENTATION) in (5, 6, 7, 8):  # it lies on its side

@@ -1,11 +1,10 @@
 """Pictures of plotly's figures, drawn by plotly itself in the environment's browser."""
 
-import glob
 import json
 import os
 import re
 import sys
-from base64 import b64decode
+from binascii import a2b_base64
 
 from hutch_runner.browser import NoBrowser, Page, is_there
 
@@ -16,6 +15,10 @@ _KINDS = ("png", "jpeg", "webp", "svg")
 _TILES = re.compile(r'"type":"(?:scatter|choropleth|density)map(?:box)?"')
 
 _page = Page(lambda: (_library(), f"window.PlotlyGeoAssets = {{topojson: {_maps('110m')}}}"))
+
+
+def run_is_over():
+    _page.look()
 
 
 def picture(figure_json, kind="png", width=None, height=None, scale=None, seconds=60):
@@ -38,7 +41,7 @@ def picture(figure_json, kind="png", width=None, height=None, scale=None, second
         raise
     if kind == "svg":
         return content.encode()
-    return b64decode(_page.print_svg(content, width, height, seconds) if kind == "pdf" else content)
+    return a2b_base64(_page.print_svg(content, width, height, seconds) if kind == "pdf" else content)
 
 
 def _drawn(figure_json, fine_maps, options, width, height, seconds):
@@ -60,7 +63,8 @@ def _library():
 def _maps(resolution):
     """The outlines that plotly would ask its makers' server for, as JavaScript: an object with one for each name."""
     found = []
-    for path in glob.glob(f"{_MAPS}/*_{resolution}.json"):
-        with open(path) as file:
-            found.append(f"{json.dumps(os.path.basename(path)[:-5])}: {file.read()}")
+    for name in os.listdir(_MAPS) if os.path.isdir(_MAPS) else ():
+        if name.endswith(f"_{resolution}.json"):
+            with open(os.path.join(_MAPS, name)) as file:
+                found.append(f"{json.dumps(name[:-5])}: {file.read()}")
     return "{" + ", ".join(found) + "}"

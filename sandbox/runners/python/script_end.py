@@ -9,6 +9,8 @@ import sys
 from atexit import _run_exitfuncs
 from io import BufferedRandom, BufferedWriter, TextIOWrapper
 
+from hutch_runner.standard_modules import loaded
+
 # What finalizers of other values may still use, and what holds nothing that has to be given up.
 _KEPT = (type(sys), type(lambda: 0), type(len), type, str, bytes, int, float, type(None))
 _CONTAINERS = (dict, list, tuple, set)
@@ -37,7 +39,7 @@ class QuietInterrupt:
 
 def join_threads():
     """Executors are told to finish, and all threads but daemons are joined."""
-    threading = sys.modules.get("threading")
+    threading = loaded("threading")
     if threading is not None:
         threading._shutdown()
 
@@ -53,7 +55,7 @@ def give_up_values(namespace, loop):
         _flush_files(list(namespace.values()))
         return
     _flush_files(gc.get_objects())  # of those in a circle what lies below the buffer may be closed first
-    asyncio = sys.modules.get("asyncio")
+    asyncio = loaded("asyncio")
     _unfinished = asyncio.all_tasks(loop) if asyncio and loop else ()  # held: of a lost one asyncio complains
     builtins.__dict__.pop("_", None)
     for is_container in (False, True):

@@ -85,6 +85,7 @@ class Session:
         data_limit.renew()
         installs.begin(message)
         self.packages.look()
+        self.snapshots.run_begins()
         self.streams.renew()
         self.late_threads.run_begins()
         before = enter_environment(message.get("env"))
@@ -98,6 +99,7 @@ class Session:
         # Figures of a failed run are shown too: they were drawn before it failed.
         of_figures = self.attempt(lambda: self.cells.context.run(self.figures.end))
         of_outputs = self.attempt(self.send_held)
+        library_charts.run_is_over()
         failure = failure or of_figures or of_outputs
         self.interrupts.install()
         done = self.describe_end(failure)
@@ -107,7 +109,8 @@ class Session:
         if message.get("background"):
             done = self.end_as_script(done)
         else:
-            done = self.notes.add_to(done, self.snapshots.take_note())
+            of_state = self.snapshots.take_note()
+            done = {**self.notes.add_to(done, of_state), **({"of_state": of_state} if of_state else {})}
             self.late_threads.run_is_over(str(message.get("run_id", "")))
         restore_environment(before)
         self.interrupts.run_is_over()

@@ -99,6 +99,7 @@ class Reader:
 
     def __init__(self, fd):
         self.index = read_index(fd)
+        self.fd = fd  # for as long as it is open
         self._map = _mapped(fd)
         self._view = memoryview(self._map)
 

@@ -7,7 +7,7 @@ group has, and the whole file by a number; hutch-box says which number's it keep
 import os
 
 from hutch_runner import snapshot_file
-from hutch_runner.digests import fast_sha256
+from hutch_runner.digests import SMALL_BYTES, fast_sha256, sha256
 from hutch_runner.snapshot_large_file import LargeFile
 
 LARGE_BYTES = 1 << 20  # of a group, from which on it is large
@@ -29,7 +29,7 @@ class KeptGroups:
 
     def digest(self, group):
         if id(group) not in self._digests:
-            self._digests[id(group)] = _digest(group)
+            self._digests[id(group)] = digest_of_group(group)
         return self._digests[id(group)]
 
 
@@ -62,7 +62,7 @@ class LargeValues:
         """The bytes that it has."""
         pipes.say(b"L", b"%d" % self.file.number)
         writer = snapshot_file.Writer(pipes.send_large)
-        groups = {digest: group.put(writer) for digest, group in self._by_digest.items()}
+        groups = {digest: group.put(writer, digest) for digest, group in self._by_digest.items()}
         writer.end({"number": self.file.number, "groups": groups})
         self.file.bytes = writer.bytes
         return writer.bytes
@@ -70,7 +70,7 @@ class LargeValues:
     def entry_of(self, group):
         """In the index of the snapshot, for one that is in this file; else None."""
         digest = next((digest for digest, one in self._by_digest.items() if one is group), None)
-        return {"names": group.names, "large": digest, "rank": group.rank, "python": group.python} if digest in self.file.sizes else None
+        return {"names": group.names, "large": digest, **group.made_by()} if digest in self.file.sizes else None
 
 
 class LargeReader:
@@ -109,8 +109,8 @@ def _bytes_of(entry):
     return entry["pickle"][1] + sum(length for _, length in entry["buffers"])
 
 
-def _digest(group):
-    digest = fast_sha256()
+def digest_of_group(group):
+    digest = fast_sha256() if group.size() > SMALL_BYTES else sha256()
     for piece in (group.pickled, *(buffer.raw() for buffer in group.buffers)):
         digest.update(len(piece).to_bytes(8, "little"))
         digest.update(piece)

@@ -15,12 +15,17 @@ import sys
 import types
 import typing
 
+from hutch_runner import snapshot_code, snapshot_frames
 from hutch_runner.digests import digest_of
+from hutch_runner.snapshot_code import THIS_PYTHON
 from hutch_runner.snapshot_file import PAGE
+from hutch_runner.snapshot_large import digest_of_group
+from hutch_runner.snapshot_open_files import closed_file, reopened
+from hutch_runner.snapshot_words import NotKept, reason_of, type_name, why_not_read, why_not_stored
 
-REASON_CHARACTERS_MAX = 120
-THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _VIEWS_TOLD_MAX = 3
+_VERSIONS_TOLD_MAX = 2
+_VERSION_CHARACTERS_MAX = 30
 _IN_THE_INDEX_BYTES = 250  # of a group, beside the names
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
                     "In", "Out", "get_ipython", "exit", "quit"}
@@ -35,14 +40,14 @@ _LAST_FAILURE = {"last_type", "last_value", "last_exc", "last_traceback"}  # of 
 # They would be looked for by their name in a `__main__` that does not have them yet.
 _NAMED_TYPES = tuple(getattr(typing, name) for name in ("NewType", "ParamSpec", "TypeVarTuple", "TypeAliasType") if hasattr(typing, name))
 _OPEN_FILES = (io.BytesIO, io.StringIO)  # are none
+# They have nothing that is looked at, and are many.
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
+_WITH_A_MODULE = (type, types.FunctionType, types.BuiltinFunctionType)
+_reopened, _closed_file = reopened, closed_file  # as snapshots of earlier builds call them
 
 
-class NotKept(Exception):
-    """Why a value has no place in a snapshot, in words for who reads the note."""
-
-
-class OutOfTime(BaseException):
-    """As NotKept, and no code of the user's takes it for a failure of its own."""
+class Damaged(NotKept):
+    """What is there of it is not what was stored."""
 
 
 class Group:
@@ -54,6 +59,7 @@ class Group:
         self.buffers = buffers  # of pickle.PickleBuffer
         self.rank = rank  # 0: only modules, which a line of code brings back; 1: functions and classes; 2: others
         self.python = THIS_PYTHON  # that has pickled it
+        self.packages = {}  # and the versions of packages that it had, by their names; of one that was read
 
     def size(self):
         return len(self.pickled) + sum(buffer.raw().nbytes for buffer in self.buffers)
@@ -62,28 +68,92 @@ class Group:
         """The most bytes that it takes in a file and in the index."""
         return self.size() + len(self.buffers) * PAGE + _IN_THE_INDEX_BYTES + sum(map(len, self.names)) * 4
 
-    def put(self, writer):
-        """Its entry in the index."""
+    def put(self, writer, whole):
+        """Its entry in the index. `whole`: a digest of all of it, or None where there are no buffers."""
         buffers = [writer.add(buffer.raw(), aligned=True) for buffer in self.buffers]
-        return {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers,
-                "rank": self.rank, "python": self.python}
+        entry = {"names": self.names, "pickle": writer.add(self.pickled), "digest": _digest(self.pickled), "buffers": buffers, **self.made_by()}
+        return entry | ({"whole": whole} if whole else {})
+
+    def made_by(self):
+        """In its entry, wherever it lies: when it comes, and what has made it."""
+        return {"rank": self.rank, "python": self.python} | ({"packages": self.packages} if self.packages else {})
 
 
 def stored_group(entry, reader, large):
     python = entry.get("python") or ".".join(reader.index["python"].split(".")[:2])
+    packages = entry.get("packages") or reader.index.get("packages", {})
     lies, reader = large.find(entry["large"]) if "large" in entry else (entry, reader)
     pickled, buffers = reader.at(lies["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in lies["buffers"]]
     group = Group(entry["names"], pickled, buffers, entry["rank"])
     group.digest = lies["digest"]
+    group.whole = (entry.get("large") or entry.get("whole")) if buffers else None
+    group.fd, group.places = reader.fd, [lies["pickle"], *lies["buffers"]]
+    group.is_checked_beside = False
+    group.values = {}
     group.python = python
+    group.packages = packages
     return group
 
 
 def restore(group, namespace):
-    """Puts the values of a stored group into the namespace."""
-    if _digest(group.pickled) != group.digest:
-        raise NotKept("what was stored of it is damaged")
-    namespace.update(_Unpickler(io.BytesIO(group.pickled), namespace, group.buffers, group.python).load())
+    """Puts the values of a stored group into the namespace. Raises NotKept with why they are not there."""
+    is_whole = group.whole and not group.is_checked_beside
+    is_as_stored = digest_of_group(group) == group.whole if is_whole else _digest(group.pickled) == group.digest
+    if not is_as_stored:
+        raise Damaged("what was stored of it is damaged: make it again")
+    unpickler = _Unpickler(io.BytesIO(group.pickled), namespace, group.buffers, group.python)
+    try:
+        values = unpickler.load()
+    except BaseException as failure:
+        why = why_not_read(failure, _other_versions(group, unpickler.modules))
+    else:
+        namespace.update(values)
+        group.values = values if group.is_checked_beside else {}
+        return
+    raise NotKept(why)
+
+
+def put_back(groups, namespace, large):
+    """Why which names are not there, and the groups that can be tried again by a later Python. A group may need what is in another: those that
+    fail are tried again after the others."""
+    failed, pending = [], groups
+    while pending:
+        failures = [failure_of(restore, group, namespace) for group in pending]
+        failed = [(group, failure) for group, failure in zip(pending, failures) if failure is not None]
+        if len(failed) == len(pending):
+            break
+        pending = [group for group, _ in failed]
+    failed = failed if pending else []
+    snapshot_code.forget()
+    for group, failure in failed:
+        if isinstance(failure, Damaged):
+            large.sizes.pop(group.whole, None)  # else what has the same digest would be taken to be there
+    reasons = {name: reason_of(failure) for group, failure in failed for name in group.names}
+    return reasons, [group for group, failure in failed if not isinstance(failure, Damaged)]
+
+
+def _other_versions(group, modules):
+    """In words, where it was stored with other ones than there are here."""
+    names = list(dict.fromkeys(name.partition(".")[0] for name in reversed(modules)))
+    here = versions_of(names)
+    others = [(name, group.packages[name], here.get(name, "none")) for name in names
+              if name != "cloudpickle" and group.packages.get(name) not in (None, here.get(name))]
+    if group.python != THIS_PYTHON:
+        others.insert(0, ("Python", group.python, THIS_PYTHON))
+    others = others[:_VERSIONS_TOLD_MAX]
+    stored, now = (" and ".join(f"{name} {version}" for name, version in ((one[0], one[place]) for one in others)) for place in (1, 2))
+    return f"stored by {stored}, here is {now}" if others else ""
+
+
+def versions_of(modules):
+    """Of the packages that have these modules, and that say which they are."""
+    found = {}
+    for name in {module.partition(".")[0] for module in modules if type(module) is str}:
+        module = sys.modules.get(name)
+        version = vars(module).get("__version__") if isinstance(module, types.ModuleType) and name not in sys.stdlib_module_names else None
+        if type(version) is str:
+            found[name] = version[:_VERSION_CHARACTERS_MAX]
+    return found
 
 
 def unpickled(content, namespace):
@@ -109,7 +179,9 @@ class Values:
     def __init__(self, namespace, files, is_library, within_time):
         self._namespace = namespace
         self._within_time = within_time
+        self._last = None
         self._pickler = pickler_of(namespace, files, _held_by_libraries(namespace, is_library))
+        self.modules = set()  # names of those that anything of it is of
         self.not_kept = {}  # by name: its type, and why
         self.cut = []  # names that share objects, and were stored each for itself
 
@@ -121,7 +193,7 @@ class Values:
             try:
                 single[name], seen[name] = self._pickled([name])
             except BaseException as failure:
-                self.not_kept[name] = (type_name(value), reason_of(failure))
+                self.not_kept[name] = (type_name(value), why_not_stored(value, failure, self._asked()))
         groups = []
         for names in _that_share(seen):
             groups.extend([single[names[0]]] if len(names) == 1 else self._together(names, single))
@@ -133,6 +205,10 @@ class Values:
         except BaseException:  # each can be pickled, so it is what they are together: each keeps its own copy
             self.cut.append(names)
             return [single[name] for name in names]
+
+    def _asked(self):
+        """What the last pickler was asked for last: it has failed at that."""
+        return getattr(self._last, "asked", None)
 
     def pickled_setting(self, value):
         """A pickle of what has no name. What cells define and name is found by its name again, once that is there."""
@@ -146,10 +222,11 @@ class Values:
 
     def _pickled(self, names):
         file, buffers = io.BytesIO(), []
-        pickler = self._pickler(file, buffers.append)
+        pickler = self._last = self._pickler(file, buffers.append)
         values = {name: self._namespace[name] for name in names}
         self._within_time(lambda: pickler.dump(values))
         pickler.seen.pop(id(values), None)
+        self.modules |= pickler.modules
         return Group(names, file.getvalue(), buffers, min(map(_rank, values.values()))), pickler.seen
 
 
@@ -234,15 +311,25 @@ class _Sharing:
         self._held = held
         self._cells = {}
         self.seen = {}
+        self.modules = set()
+        self.asked = None
 
     def cell(self, cell):
         return self._cells.setdefault(id(cell), _Cell(cell))
 
     def persistent_id(self, value):
+        kind = type(value)
+        if kind in _ATOMS:
+            return None
         if value is self._namespace:
             return "namespace"
         if id(value) in self._held:
+            self.modules.add(self._held[id(value)][0])
             return self._held[id(value)][:2]
+        if isinstance(value, _WITH_A_MODULE) or kind is types.ModuleType:
+            module = getattr(value, "__name__" if kind is types.ModuleType else "__module__", None)
+            if type(module) is str:
+                self.modules.add(module)
         if isinstance(value, self._unshared):
             return None
         if isinstance(value, types.FunctionType) and value.__globals__ is not self._namespace:
@@ -251,23 +338,29 @@ class _Sharing:
         return None
 
     def reduced(self, value):
+        self.asked = value
+        if isinstance(value, types.CodeType):
+            made = snapshot_code.reduced(value, THIS_PYTHON)
+            return None if made is NotImplemented else made
         if isinstance(value, io.IOBase) and not isinstance(value, _OPEN_FILES):
             return self._file(value)
+        if type(value) is memoryview:
+            raise NotKept("take it again of what it shows")  # cloudpickle would give bytes
         if isinstance(value, _NAMED_TYPES) and value.__module__ == "__main__":
             return _named_type(value)
         if isinstance(value, enum.EnumMeta) and value.__module__ == "__main__" and _has_more_than_values(value):
             raise NotKept("an enum whose members have attributes: define it again")
         if type(value).__name__ == "memmap" and getattr(value, "_mmap", None) is not None:
             raise NotKept("a file that is mapped: map it again")
-        return None
+        return snapshot_frames.reduced(value)
 
     def _file(self, file):
         if file.closed:
-            return _closed_file, (type(file) is io.TextIOWrapper,)
+            return closed_file, (type(file) is io.TextIOWrapper,)
         known = self._files.get(id(file))
         if known is None:
             raise NotKept("an open file: open it again")
-        return _reopened, known
+        return reopened, known
 
 
 def _has_more_than_values(kind):
@@ -295,35 +388,6 @@ def _held_by_libraries(namespace, is_library):
     return held
 
 
-def open_files(namespace):
-    """By the number of each open file that is only read, and that a name has: what _reopened() needs. Nothing is read or moved."""
-    found = {}
-    for value in list(namespace.values()):
-        if not isinstance(value, io.IOBase) or isinstance(value, _OPEN_FILES) or value.closed:
-            continue
-        try:
-            path = os.readlink(f"/proc/self/fd/{value.fileno()}")
-            if value.writable() or not path.startswith("/") or not os.path.isfile(path):
-                continue
-            options = {"encoding": value.encoding, "errors": value.errors} if isinstance(value, io.TextIOBase) else {"mode": "rb"}
-            status = os.stat(path)
-            found[id(value)] = (path, options, value.tell(), (status.st_size, status.st_mtime_ns))
-        except (OSError, ValueError, AttributeError):
-            continue  # it is read line by line, or is a pipe
-    return found
-
-
-def _reopened(path, options, position, was=None):
-    status = os.stat(path)
-    if was and (status.st_size, status.st_mtime_ns) != tuple(was):
-        raise NotKept(f"{path} has changed since it was stored: open it again")
-    if status.st_size < min(position, 1 << 62):  # a text's position may have more than the place in it
-        raise NotKept(f"{path} is shorter than it was")
-    file = open(path, **options)
-    file.seek(position)
-    return file
-
-
 def views_in(namespace):
     """Lists of names whose arrays have the same numbers, of which each gets its own: some of them."""
     array = getattr(sys.modules.get("numpy"), "ndarray", ())
@@ -340,24 +404,26 @@ def views_in(namespace):
     return [names[:_VIEWS_TOLD_MAX] for key, names in names_of.items() if len(arrays_of[key]) > 1][:_VIEWS_TOLD_MAX]
 
 
-def _closed_file(is_text):
-    file = open(os.devnull, "r" if is_text else "rb")
-    file.close()
-    return file
-
-
 def _named_type(value):
     kind = type(value)
     if kind is typing.NewType:
         return _new_type, (value.__name__, value.__supertype__)
     if kind.__name__ == "TypeAliasType":
-        return kind, (value.__name__, value.__value__)
-    return kind, (value.__name__,)
+        return _named, (kind, value.__name__, value.__value__)
+    return _named, (kind, value.__name__)
 
 
 def _new_type(name, supertype):
-    made = typing.NewType(name, supertype)
-    made.__module__ = "__main__"
+    return _named(typing.NewType, name, supertype)
+
+
+def _named(kind, *arguments):
+    """It takes itself for one of the module that calls it."""
+    made = kind(*arguments)
+    try:
+        made.__module__ = "__main__"
+    except AttributeError:
+        pass  # of a type that cannot be said to be of another one
     return made
 
 
@@ -366,15 +432,31 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file, buffers=buffers)
         self._namespace = namespace
         self._python = python
+        self.modules = []  # of all that it has asked for
 
     def find_class(self, module, name):
         """Each Python has other code, which takes the same arguments: what it would do is not known."""
-        found = super().find_class(module, name)
-        if self._python == THIS_PYTHON or name != "_builtin_type" or module.partition(".")[0] != "cloudpickle":
+        self.modules.append(module)
+        if self._python != THIS_PYTHON and module == "dataclasses":
+            return snapshot_code.of_dataclasses(name)
+        found = self._found(module, name)
+        if self._python == THIS_PYTHON or module.partition(".")[0] != "cloudpickle":
             return found
-        return self._type_but_code
+        if name == "_class_setstate":
+            return snapshot_code.mending(found)
+        return self._type_but_code if name == "_builtin_type" else found
+
+    def _found(self, module, name):
+        try:
+            return super().find_class(module, name)
+        except ModuleNotFoundError:
+            top = module.partition(".")[0]
+            if self._python == THIS_PYTHON or top not in sys.stdlib_module_names:
+                raise
+        return super().find_class(top, name)  # another Python has it within a module of its own: 3.13 pathlib._local.Path
 
     def _type_but_code(self, name):
+        """As an earlier build has stored it."""
         if name == "CodeType":
             raise NotKept(f"it has code of Python {self._python}, this is {THIS_PYTHON}: define it again")
         return getattr(types, name)
@@ -383,6 +465,7 @@ class _Unpickler(pickle.Unpickler):
         if word == "namespace":
             return self._namespace
         if isinstance(word, tuple) and len(word) == 2:
+            self.modules.append(word[0])
             return getattr(importlib.import_module(word[0]), word[1])
         raise pickle.UnpicklingError(f"{word!r} stands for nothing")
 
@@ -405,24 +488,10 @@ def _that_share(seen):
     return sorted((sorted(names, key=order.get) for names in unique.values()), key=lambda names: order[names[0]])
 
 
-def type_name(value):
-    kind = type(value)
-    module = kind.__module__
-    return kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"
-
-
-def reason_of(failure):
-    try:
-        text = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
-    except BaseException:  # of the user's
-        text = type(failure).__name__
-    return text[:REASON_CHARACTERS_MAX]
-
-
 def failure_of(action, *arguments):
-    """Why it failed, or None. It runs what the user's classes and modules have."""
+    """What it has raised, or None. It runs what the user's classes and modules have."""
     try:
         action(*arguments)
     except BaseException as failure:
-        return reason_of(failure)
+        return failure.with_traceback(None)
     return None

@@ -2,6 +2,7 @@
 
 import _signal as signal
 import gc
+import io
 import os
 import select
 import sys
@@ -20,6 +21,7 @@ FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may
 VALUE_SECONDS = 10
 DEEP = 5_000
 SOURCE_CHARACTERS_MAX = 1 << 20
+_FILES = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.FileIO)
 
 
 class SnapshotWriter:
@@ -31,6 +33,7 @@ class SnapshotWriter:
         # What it says of itself: "pid NUMBER", "large" and LargeFile.in_words(), and, at its end, "end WHY NOT", each with a newline.
         self._hears = -1
         self._said = b""
+        self._places = {}  # of open files that are written to
 
     # In the interpreter
 
@@ -41,18 +44,19 @@ class SnapshotWriter:
             return False
         self._snapshots.surroundings.before_fork()
         self._snapshots.unstorable.before_fork(wish.number != 0)
+        self._places = _written_places(self._snapshots.namespace)
         with _Undisturbed():
             return self._begin(wish)
 
     def _begin(self, wish):
         hears, tells = os.pipe()
-        own_name = _change_name(NAME)  # which a child has from its first moment
+        own_name = change_name(NAME)  # which a child has from its first moment
         try:
-            child = _fork_quietly()
+            child = fork_quietly()
             if child == 0:
                 self._be_between(wish, tells)
         finally:
-            _change_name(own_name)
+            change_name(own_name)
             _close(tells)
             self._hears = out_of_the_way(hears)
         while self._line(b"pid ") is None and self._hear(FORK_SECONDS):
@@ -122,7 +126,7 @@ class SnapshotWriter:
 
     def _be_between(self, wish, tells):
         try:
-            writer = _fork_quietly()
+            writer = fork_quietly()
             if writer == 0:
                 self._be_writer(wish, tells)
             else:
@@ -133,14 +137,14 @@ class SnapshotWriter:
     def _be_writer(self, wish, tells):
         sys.setrecursionlimit(min(sys.getrecursionlimit(), DEEP))  # beyond, the stack of C code ends before Python's
         _be_quiet_and_first_for_memory()
-        from hutch_runner import snapshot_values
+        from hutch_runner import snapshot_open_files, snapshot_values
 
         pipes, reason = self._snapshots.pipes, ""
         try:
             lost = self._snapshots.unstorable.in_words()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            files = snapshot_values.open_files(self._snapshots.namespace)
-            _close_all_but(pipes.takes, tells)  # a pipe that the parent closes is to be closed
+            files = snapshot_open_files.open_files(self._snapshots.namespace, self._places)
+            close_all_but(pipes.takes, tells)  # a pipe that the parent closes is to be closed
             pipes.say(b"B", b"%d" % wish.number)
             self._write_all(wish, lost, files, tells)
         except BaseException as failure:
@@ -169,8 +173,10 @@ class SnapshotWriter:
             return
         large = snapshot_large.LargeValues(groups, kept, wish.bytes_max)
         bytes_of_large = large.write(pipes) if large.is_new else 0
-        entries = [large.entry_of(group) or group.put(writer) for group in sorted(groups, key=lambda group: group.rank)]
-        index = {"python": sys.version.split()[0], "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id, "woken": of.woken,
+        entries = [large.entry_of(group) or group.put(writer, kept.digest(group) if group.buffers else None)
+                   for group in sorted(groups, key=lambda group: group.rank)]
+        index = {"python": sys.version.split()[0], "packages": snapshot_values.versions_of(values.modules),
+                 "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id, "woken": of.woken,
                  "large": large.file.number, "beside": large.file.beside, "cells": _cells_kept(of.cells),
                  "copies": snapshot_values.views_in(of.namespace),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
@@ -191,7 +197,7 @@ class SnapshotWriter:
     def _fitting(self, groups, not_kept, wish, kept):
         """Those that lie there already, and of the others the small ones first, as many as there is room for. The rest is named."""
         from hutch_runner.snapshot_large import OF_THE_INDEX_BYTES
-        from hutch_runner.snapshot_values import type_name
+        from hutch_runner.snapshot_words import type_name
 
         fitting = [group for group in groups if kept.has(group)]
         bytes_kept, bytes_max = sum(group.room() for group in fitting), wish.bytes_max
@@ -206,6 +212,15 @@ class SnapshotWriter:
         return fitting
 
 
+def _written_places(namespace):
+    """Looks only where a name has an open file."""
+    if not any(type(value) in _FILES for value in list(namespace.values())):
+        return {}
+    from hutch_runner import snapshot_open_files
+
+    return snapshot_open_files.written_places(namespace)
+
+
 def _cells_kept(cells):
     kept, room = {}, SOURCE_CHARACTERS_MAX
     for name, (source, _flags) in reversed(list(cells.sources.items())):
@@ -217,7 +232,7 @@ def _cells_kept(cells):
 
 
 def _within_time(action):
-    from hutch_runner.snapshot_values import OutOfTime
+    from hutch_runner.snapshot_words import OutOfTime
 
     def out_of_time(_number, _frame):
         raise OutOfTime(f"it took longer than {VALUE_SECONDS} s to store")
@@ -254,7 +269,7 @@ class _Undisturbed:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
 
-def _fork_quietly():
+def fork_quietly():
     """Threads of the user's are no reason to warn of: the child runs little, and is waited for by nobody."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -268,7 +283,7 @@ def _tell_parent(tells, words):
         pass  # it has ended
 
 
-def _close_all_but(*kept):
+def close_all_but(*kept):
     for name in _listdir("/proc/self/fd"):
         if int(name) > 2 and int(name) not in kept:
             try:
@@ -277,7 +292,7 @@ def _close_all_but(*kept):
                 pass  # the list itself
 
 
-def _change_name(name):
+def change_name(name):
     """The name before. One who writes is known by it, and not taken for a process that the user's code has left running (kOwnSnapshot)."""
     try:
         with _open("/proc/self/comm", "r+") as file:

@@ -1,15 +1,15 @@
 """What the session's Python knows is kept outside of it: written by a child while it is idle, read by the next one.
 
 hutch-box gives descriptors: a pipe that takes the packets of a snapshot, one that has its answers and,
-where there is one, the files of the last. See ../README.md. Here is when one is written, and how the last is read.
+where there is one, the files of the last. See ../README.md. Here is when one is written; snapshot_waking.py reads the last.
 """
 
-import linecache
 import os
 import stat
 import time
 
-from hutch_runner import snapshot_file, snapshot_pipes, snapshot_writer, surroundings, unstorable
+from hutch_runner import snapshot_file  # noqa: F401: it takes from `json` what user code may put something else in the place of
+from hutch_runner import snapshot_pipes, snapshot_writer, surroundings, unstorable
 from hutch_runner.snapshot_large_file import LargeFile
 from hutch_runner.snapshot_pipes import FILE_FD
 
@@ -20,9 +20,6 @@ SHARE_OF_TIME = 0.1  # that a fork may take
 ANSWER_SECONDS = 0.25  # between two looks for an answer, or at a writer
 ANSWER_SECONDS_MAX = 60  # until a snapshot of which nothing is heard is taken for lost
 WISH_SECONDS_MAX = 600  # until one that was asked for is; so long hutch-box waits for it (kept_state.cc)
-NOTE_CHARACTERS_MAX = 300
-WOKEN_MAX = 200  # entries of the whole list, of which a note has the first
-WOKEN_CHARACTERS_MAX = 200  # of each
 
 
 class Wish:
@@ -47,98 +44,50 @@ class Snapshots:
         # A hutch-box that was replaced by a newer one says it in place of when.
         self._bytes_max = first if bytes_max is None else bytes_max
         has_file = self.pipes and snapshot_pipes.is_of_kind(stat.S_ISREG, FILE_FD)
-        self._files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
-        self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self._files)  # which knows pipes as not the user's
-        self._large = LargeFile()  # that hutch-box keeps
-        self._writes = self.pipes is not None
+        self.files = range(FILE_FD, FILE_FD + 1 + files_of_large) if has_file else ()
+        self.unstorable = unstorable.Unstorable(namespace, cells, is_library, self.files)  # which knows pipes as not the user's
+        self.kept_large = LargeFile()  # that hutch-box keeps
+        self.check = None  # snapshot_check.Check of the values that were read, until it has come to its end
+        self.writes = self.pipes is not None
         self._writer = snapshot_writer.SnapshotWriter(self)
         self._written = None  # the Wish that the writer has, and of whose end nothing is known yet
         self._writer_until = 0.0
         self._changed = False
         self._due = self._earliest = 0.0
         self._answer_until = 0.0  # hutch-box has not said when it takes the next; until then it may
-        self._note = ""
+        self.note = ""  # for the next run
 
     # Waking
 
     def wake(self):
         """Puts back what the last snapshot has. What fails of it costs the rest nothing, and stays stored."""
-        if not self._files:
-            return
-        from hutch_runner import snapshot_large, snapshot_values
+        if self.files:
+            from hutch_runner import snapshot_waking
 
-        try:
-            try:
-                reader = snapshot_file.Reader(FILE_FD)
-            except snapshot_file.Malformed as failure:
-                self._note = f"variables could not be brought back: the snapshot is no good ({failure})"
-                self.pipes.tell(b"M")
-                return
-            large = snapshot_large.LargeReader(reader.index.get("large", 0), reader.index.get("beside", 0), self._files[1:])
-            self._close_files()  # before code of the user's runs
-            self._read_all(reader, large)
-        except BaseException as failure:  # a runner of another version wrote it, or there is no room for it
-            self._note = f"variables could not be brought back, and stay stored: {snapshot_values.reason_of(failure)}"
-            self._writes = False  # nothing takes their place
-            if isinstance(failure, OSError):
-                self.pipes.tell(b"K")
-            return
-        finally:
-            self._close_files()
-        self._large = large.file
-        self.pipes.tell(b"W", b"%d %d" % (large.file.number, large.position))
+            snapshot_waking.wake(self)
 
-    def _close_files(self):
-        for fd in self._files:
+    def close_files(self):
+        for fd in self.files:
             _close(fd)
-        self._files = ()
+        self.files = ()
 
-    def _read_all(self, reader, large):
-        from hutch_runner.snapshot_values import unpickled
-
-        index = reader.index
-        self._put_back_sources(index)
-        around = index["around"]
-        missing = self.surroundings.put_back(around["said"])  # first: it says where modules are found
-        before = set(self.namespace)
-        not_kept = {name: tuple(said) for name, said in index["not_kept"].items()}
-        not_kept.update(self._put_back_groups(index["groups"], reader, large))
-        back = [name for name in self.namespace if name not in before]
-        pieces = {module: reader.at(place) for module, place in around["pieces"].items()}
-        missing += self.surroundings.put_back_pieces(pieces, lambda piece: unpickled(piece, self.namespace))
-        copies = [f"{' and '.join(names)} are copies now, no views of the same numbers" for names in index.get("copies", ())
-                  if set(names) <= set(back)]
-        lost, said = _in_words(not_kept), missing + copies
-        self._note = _note_of(back, index["run_id"], lost, index["lost"], said)
-        self.woken = _woken(index["run_id"], [*lost, *index["lost"], *said])
-
-    def _put_back_groups(self, entries, reader, large):
-        """Why which names are not there. A group may need what is in another: those that fail are tried again after the others."""
-        from hutch_runner import snapshot_values
-
-        gone = {name: ("", "its large values are gone") for entry in entries if not large.has(entry) for name in entry["names"]}
-        failed, pending = [], [snapshot_values.stored_group(entry, reader, large) for entry in entries if large.has(entry)]
-        while pending:
-            reasons = [snapshot_values.failure_of(snapshot_values.restore, group, self.namespace) for group in pending]
-            failed = [(group, reason) for group, reason in zip(pending, reasons) if reason is not None]
-            if len(failed) == len(pending):
-                break
-            pending = [group for group, _ in failed]
-        self.unread = [group for group, _ in failed] if pending else []
-        return {**gone, **({name: ("", reason) for group, reason in failed for name in group.names} if pending else {})}
+    def _hear_check(self, seconds=0):
+        """Whether it may still find something. It takes away again what is not what was stored."""
+        if self.check is not None and not self.check.is_on(seconds):
+            check, self.check = self.check, None
+            check.end(self)
+        return self.check is not None
 
     def take_note(self):
-        note, self._note = self._note, ""
+        self._hear_check()
+        note, self.note = self.note, ""
         return note
 
-    def _put_back_sources(self, index):
-        cells = index["cells"]
-        self.cells.count, self.cells.futures = cells["count"], cells["futures"]
-        for name, source in cells["sources"].items():
-            self.cells.sources[name] = (source, cells["futures"])
-            linecache.cache[name] = (len(source), None, [line + "\n" for line in source.split("\n")], name)
-
     # When
+
+    def run_begins(self):
+        """What is damaged, and known to be, is not there for it."""
+        self._hear_check()
 
     def run_is_over(self, run_id):
         self.run_id = run_id
@@ -147,9 +96,11 @@ class Snapshots:
 
     def seconds_left(self):
         """Until something is to be written, or looked for; None: nothing is."""
-        if not self._writes:
+        if not self.writes:
             return None
         now = _now()
+        if self.check is not None:
+            return ANSWER_SECONDS  # nothing is written before its end
         waits = [max(0.0, max(self._due, self._earliest) - now)] if self._changed else []
         if self._written is not None or now < self._answer_until:
             waits.append(ANSWER_SECONDS)
@@ -158,7 +109,7 @@ class Snapshots:
     def write(self):
         """What has changed, where nobody has asked for it."""
         self._look_at_writer()
-        if not self._may_write() or not self._changed:
+        if self._hear_check() or not self._may_write() or not self._changed:
             return
         self._changed = False
         self._leave_to_writer(Wish(self._bytes_max))
@@ -166,7 +117,8 @@ class Snapshots:
     def store(self, message):
         """All, as hutch-box is about to end this process, or to let it rest."""
         wish = Wish(_count(message.get("bytes_max")), _count(message.get("wish")))
-        if self._writes and self._hear_host() and self._leave_to_writer(wish):
+        self._hear_check(ANSWER_SECONDS_MAX)
+        if self.writes and self._hear_host() and self._leave_to_writer(wish):
             self._changed = False
         elif self.pipes is not None:
             self.pipes.tell(b"X", b"%d" % wish.number)
@@ -185,22 +137,22 @@ class Snapshots:
         try:
             answer = self.pipes.answer()
         except snapshot_pipes.Gone:
-            self._writes = False
+            self.writes = False
             return False
         if answer is not None:
             next_ms, number, bytes_max = answer
             self._bytes_max = self._bytes_max if bytes_max is None else bytes_max
             self._answer_until = 0.0
             self._earliest = next_ms / 1000  # by the clock that both have
-            known = (self._writer.large(), self._large)  # the second, where the writer has not come so far
-            before, self._large = self._large, next((one for one in known if one.number == number), LargeFile())
+            known = (self._writer.large(), self.kept_large)  # the second, where the writer has not come so far
+            before, self.kept_large = self.kept_large, next((one for one in known if one.number == number), LargeFile())
             if number == 0 and before.number and known[0].number:
                 self._changed = True  # somebody has removed what the last snapshot needs: it is no good
         return True
 
     def large(self):
         """That hutch-box keeps, where it is known which one that is."""
-        return self._large if self._answer_until == 0.0 else LargeFile()
+        return self.kept_large if self._answer_until == 0.0 else LargeFile()
 
     def _leave_to_writer(self, wish):
         """Whether it has begun."""
@@ -236,7 +188,7 @@ class Snapshots:
             self._note_failure(failure)
 
     def _note_failure(self, why):
-        self._note = self._note or f"variables could not be stored: {why}"
+        self.note = self.note or f"variables could not be stored: {why}"
 
 
 def _reason(failure):
@@ -246,25 +198,3 @@ def _reason(failure):
 
 def _count(number):
     return number if isinstance(number, int) and number > 0 else 0
-
-
-def _in_words(not_kept):
-    return [f"{name} ({kind}: {why})" if kind else f"{name} ({why})" for name, (kind, why) in not_kept.items()]
-
-
-def _woken(run_id, words):
-    told = [_cut(word, WOKEN_CHARACTERS_MAX).encode("utf-8", "backslashreplace").decode() for word in words[:WOKEN_MAX]]
-    return {"after": run_id, "not_kept": told, "left_out": len(words) - len(told)} if told else None
-
-
-def _note_of(back, run_id, lost, ended, said):
-    parts = [f"a new Python has the {len(back)} names that there were after {run_id}"] if back else []
-    if ended:
-        parts.append("gone with the one before: " + ", ".join(ended))
-    if lost:
-        parts.append("not kept, make them again: " + _cut(", ".join(lost), NOTE_CHARACTERS_MAX - 100))
-    return "; ".join([*parts, *said])[:NOTE_CHARACTERS_MAX]
-
-
-def _cut(text, limit):
-    return text if len(text) <= limit else text[:limit - 3] + "..."

@@ -37,6 +37,12 @@ class StandardModules:
         return _find_spec(name, self._path)
 
 
+def loaded(name):
+    """The standard library's module if it has been imported; None for a file of the user's that is called so."""
+    module = sys.modules.get(name)
+    return module if str(getattr(module, "__file__", "")).startswith(_STANDARD) else None
+
+
 def is_asked_by_library(frame):
     """Whether the import that `frame` has a part in is one of a library, the standard one included."""
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):

@@ -9,6 +9,8 @@ import stat
 import sys
 import types
 
+from hutch_runner.standard_modules import loaded
+
 
 def _sets_a_global():
     global _nothing
@@ -46,7 +48,7 @@ class Unstorable:
         self._tables = []
 
     def before_fork(self, is_asked):
-        threading = sys.modules.get("threading")
+        threading = loaded("threading")
         self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
                          and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
         self._descriptors = [fd for fd in _descriptors() if fd not in self._descriptors_of_the_start]
@@ -88,7 +90,7 @@ class Unstorable:
         return [f"the tables of duckdb's own connection ({names})"] if self._tables else []
 
     def _tasks_in_words(self):
-        asyncio = sys.modules.get("asyncio")
+        asyncio = loaded("asyncio")
         tasks = asyncio.all_tasks(self._cells.loop) if asyncio is not None and self._cells.loop is not None else ()
         return [f"{len(tasks)} tasks of asyncio that waited"] if tasks else []
 
@@ -163,14 +165,14 @@ def _number_of(file):
 
 
 def _handlers_in_words():
-    signals = sys.modules.get("signal")
+    signals = loaded("signal")
     is_of_cells = signals is not None and any(
         getattr(signals.getsignal(number), "__module__", "") == "__main__" for number in signals.valid_signals())
     return ["handlers of signals"] if is_of_cells else []
 
 
 def _logging_in_words():
-    logging = sys.modules.get("logging")
+    logging = loaded("logging")
     return ["how logging was set up"] if logging is not None and (logging.root.handlers or logging.root.level != logging.WARNING) else []
 
 

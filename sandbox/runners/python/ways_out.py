@@ -6,6 +6,7 @@ import sys
 
 from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
 from hutch_runner.index_names import index_name_of
+from hutch_runner.standard_modules import loaded
 
 _MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
@@ -160,9 +161,16 @@ def _way_to_write(failure, message):
     return f"(fonts that are here: {there}{by_pil})\n" if there else ""
 
 
+def _way_to_open(failure, message):
+    """What to do about a photo of a phone, which Pillow reads with another library."""
+    if type(failure).__name__ != "UnidentifiedImageError" or not message.lower().endswith((".heic'", ".heif'")):
+        return ""
+    return "(from pillow_heif import register_heif_opener; register_heif_opener() - then Image.open reads it; read_file shows it)\n"
+
+
 def _missing_programs(failure):
     """The names of those that could not be started, by whatever failure their caller made of that; or none."""
-    subprocess = sys.modules.get("subprocess")
+    subprocess = loaded("subprocess")
     step, seen = failure if subprocess else None, set()
     while step is not None and id(step) not in seen:
         if isinstance(step, subprocess.CalledProcessError) and step.returncode == 127:
@@ -187,4 +195,4 @@ def _last_line_of(failure):
     return _last_frame_of(failure).line or ""
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_run)
+_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_open, _way_to_run)

@@ -45,6 +45,25 @@ TEST(ShortenedText, KeepsHeadAndTail) {
   }
 }
 
+TEST(ShortenedText, NeverShowsHalfOfANumber) {
+  std::string text;
+  for (int i = 0; i < 5'000; ++i) text += std::to_string(1'000'003 * i) + (i % 3 ? ", " : ".25 ");
+  const std::string around = " " + text;
+  for (std::size_t most = 200; most < 260; ++most) {
+    const std::string cut = base::shortened(text, most);
+    const std::size_t gap = cut.find("\n... ");
+    const std::size_t end = cut.find(" ...\n");
+    ASSERT_NE(end, std::string::npos);
+    const std::string head = cut.substr(0, gap);
+    const std::string last = head.substr(head.find_last_of(' ', head.size() - 2) + 1);
+    EXPECT_NE(around.find(" " + last + (last.ends_with(' ') ? "" : " ")), std::string::npos) << cut;
+    const std::string tail = cut.substr(end + 5);
+    const std::string first = tail.substr(0, tail.find(' ', 1));
+    EXPECT_NE(around.find((first.starts_with(' ') ? "" : " ") + first + " "), std::string::npos)
+        << cut;
+  }
+}
+
 TEST(ShortenedText, CountsWhatWasMissingBefore) {
   const std::string whole(100'000, 'x');
   const std::string once = base::shortened(whole, 20'000);

@@ -155,37 +155,64 @@ TEST(JsonScan, CountsDepthAndValues) {
   EXPECT_TRUE(scan.too_many_values());
 }
 
-TEST(HalfCharacters, LoneSurrogatesAreReplaced) {
-  const std::string cases[][2] = {
-      {R"("a\ud83d")", R"("a\ufffd")"},
-      {R"("\ude00b")", R"("\ufffdb")"},
-      {R"("\ud83d\ud83d\ude00")", R"("\ufffd\ud83d\ude00")"},
-      {R"("\\\ud83d")", R"("\\\ufffd")"},
-      {R"("\uD83D\n\uDE00")", R"("\ufffd\n\ufffd")"},
+std::optional<json> parsed_halves(std::string_view text) {
+  return parse_halves(text, [](std::string_view whole) -> std::optional<json> {
+    auto value = json::parse(whole, nullptr, /*allow_exceptions=*/false);
+    if (value.is_discarded()) return std::nullopt;
+    return value;
+  });
+}
+
+TEST(HalfCharacters, LoneSurrogatesAreKnownByTheirPlace) {
+  const std::string half(kHalfCharacter);
+  const std::pair<const char*, std::string> cases[] = {
+      {R"("a\ud83d")", "a" + half},
+      {R"("\ude00b")", half + "b"},
+      {R"("\ud83d\ud83d\ude00")", half + "\U0001F600"},
+      {R"("\\\ud83d")", "\\" + half},
+      {R"("\uD83D\n\uDE00")", half + "\n" + half},
+      {R"("\ufffd\ud83d\ufdd0\uFDD1)"
+       "\uFDD2\"",
+       "\uFFFD" + half + "\uFDD0\uFDD1\uFDD2"},
   };
-  for (const auto& [given, wanted] : cases) EXPECT_EQ(with_whole_characters(given), wanted);
+  for (const auto& [given, wanted] : cases) EXPECT_EQ(parsed_halves(given), json(wanted)) << given;
+  const auto named = parsed_halves(R"({"a\ud83d":[{"b":"\ud83d"}]})");
+  ASSERT_TRUE(named);
+  EXPECT_EQ(*named, (json{{"a" + half, json::array({{{"b", half}}})}}));
+  EXPECT_TRUE(has_half(*named) && has_half((*named)["a" + half]));
+  EXPECT_FALSE(has_half(json{{"a", {"\uFFFD", 1, nullptr}}}));
+  EXPECT_EQ(with_replaced_halves("a" + half + half), "a\uFFFD\uFFFD");
 }
 
 TEST(HalfCharacters, WhatHasNoneIsLeftAlone) {
-  for (const char* text :
-       {R"("\ud83d\ude00")", R"("\\ud83d")", R"("\ud83")", "\"\\", "\"\\u", "", "\xed\xa0\x80"}) {
-    EXPECT_EQ(with_whole_characters(text), std::nullopt) << text;
+  for (const char* text : {R"("\ud83d\ude00")", R"("\\ud83d")", R"("\ud83")", "\"\\", "\"\\u", "",
+                           "\xed\xa0\x80", "\"\xed\xa0\x80\\ud83d\""}) {
+    EXPECT_EQ(parsed_halves(text), std::nullopt) << text;
   }
 }
 
-bool is_read(const std::string& arguments) {
-  return std::holds_alternative<Inbound>(read_inbound(
-      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":)" +
-      arguments + "}}"));
+bool is_read(const std::string& text) {
+  return std::holds_alternative<Inbound>(read_inbound(text));
 }
 
-TEST(HalfCharacters, CodeMayHaveThemAndNothingElse) {
-  EXPECT_TRUE(is_read(R"({"code":"x = '\ud83d'"})"));
-  EXPECT_FALSE(is_read(R"({"path":"\ud83d"})"));
-  EXPECT_FALSE(is_read(R"({"code":"\ud83d","path":"\ud83d"})"));
-  EXPECT_FALSE(is_read(R"({"code":"\ud83d","\ud83d":1})"));
-  EXPECT_FALSE(is_read(R"(["\ud83d"])"));
-  EXPECT_FALSE(is_read(R"({"code":"\ud83d")"));
+std::string call_with(const std::string& arguments, const std::string& name = "t") {
+  return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + name +
+         R"(","arguments":)" + arguments + "}}";
+}
+
+TEST(HalfCharacters, ArgumentsOfToolsMayHaveThemAndNothingElse) {
+  for (const char* arguments : {R"({"code":"x = '\ud83d'"})", R"({"path":"\ud83d"})",
+                                R"({"code":"\ud83d","\ud83d":1})", R"({"env":{"A":"\ud83d"}})"}) {
+    EXPECT_TRUE(is_read(call_with(arguments))) << arguments;
+  }
+  EXPECT_TRUE(is_read("[" + call_with(R"({"a":"\ud83d"})") + "," + call_with("{}") + "]"));
+  EXPECT_FALSE(is_read(call_with(R"({"code":"\ud83d")")));
+  EXPECT_FALSE(is_read(call_with("{}", R"(\ud83d)")));
+  EXPECT_FALSE(is_read("[" + call_with("{}", R"(\ud83d)") + "]"));
+  EXPECT_FALSE(is_read(R"({"jsonrpc":"2.0","id":"\ud83d","method":"ping"})"));
+  EXPECT_FALSE(is_read(
+      R"({"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"arguments":{"a":"\ud83d"}}})"));
+  EXPECT_FALSE(is_read(R"("\ud83d")"));
 }
 
 }  // namespace

@@ -101,6 +101,29 @@ TEST(WorkerPool, NobodyGetsAllThreads) {
   EXPECT_EQ(greedy, 14);
 }
 
+TEST(WorkerPool, ThoseWhoAreUnknownMayHaveAPartOfTheQueueOfTheirOwn) {
+  std::latch begun(1);
+  std::latch release(1);
+  WorkerPool::Share share{1, 2};
+  share.queue_max_of_unknown = 4;
+  WorkerPool pool(1, 100, share);
+  ASSERT_TRUE(pool.run("first", [&] {
+    begun.count_down();
+    release.wait();
+  }));
+  begun.wait();
+  const std::string unknown = std::string(1, WorkerPool::kUnknown) + "192.0.2.7";
+  const auto taken = [&](const std::string& who) {
+    int count = 0;
+    while (count < 50 && pool.run(who, [] {})) ++count;
+    return count;
+  };
+  EXPECT_EQ(taken("first"), 2);
+  EXPECT_EQ(taken(unknown) - taken("alice"), 2) << "beside the one that may begin";
+  release.count_down();
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+}
+
 TEST(WorkerPool, ThoseWhoWaitTakeTurns) {
   std::latch begun(1);
   std::latch release(1);

@@ -91,6 +91,38 @@ def test_state(bash, first, second, printed):
     assert ended.stderr == ""
 
 
+def state_of(tmp_path):
+    copies = [path.read_text() for path in tmp_path.rglob("bash.[01]")]
+    return max(copies, key=lambda text: int(text.split("\n")[0][1:]))
+
+
+@pytest.mark.parametrize("code, is_plain", [
+    ("echo x; ls / >/dev/null", True), ("cd /usr; umask 077; false", True), ("set -euo pipefail; true", True), ("(x=1)", True), ("exit 3", True),
+    ("f() { local x=1; }; f; unset -f f", True), ("alias ll=ls; unalias ll", True), ("trap 'echo bye' EXIT", True),
+    ("x=1", False), ("export TERM=other", False), ("unset TERM", False), ("f() { :; }", False), ("alias ll=ls", False), ("shopt -s nullglob", False),
+    ("shopt -u expand_aliases", False), ("set -f", False), ("set +B", False), ("trap 'echo usr' USR1", False), ("trap '' INT", False),
+    ("readonly R=1", False), ("declare -A m", False),
+])
+def test_a_shell_that_knows_no_more_than_a_new_one_says_so(bash, tmp_path, code, is_plain):
+    bash("true")  # which makes the place in which a shell looks at itself
+    bash(code)
+    state = state_of(tmp_path)
+    assert ("\n# plain\n" in state) == is_plain, state
+    assert bash("echo on").stdout == "on\n"
+
+
+@pytest.mark.parametrize("code, said", [
+    ("set -euo pipefail", "errexit, nounset, pipefail"), ("set -x", "xtrace"), ("readonly R=1 S=2", "readonly of R, readonly of S"),
+    ("set -e; readonly -a LIST=(1)", "errexit, readonly of LIST"), ("set -f; x=1", None), ("set -e; set +e", None),
+])
+def test_what_a_run_has_for_itself_alone_is_named_in_the_state(bash, tmp_path, code, said):
+    bash(code)
+    lines = state_of(tmp_path).split("\n")
+    assert (lines[1] == f"# not kept: {said}") if said else not lines[1].startswith("# not kept"), lines[:3]
+    bash("true")
+    assert "# not kept" not in state_of(tmp_path)
+
+
 @pytest.mark.parametrize("code, status, stderr", [
     ("true", 0, ""),
     ("exit 7", 7, ""),

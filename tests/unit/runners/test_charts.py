@@ -283,8 +283,8 @@ def vega_lite(part):
 
 
 @pytest.mark.parametrize("part, kind, elements", VEGA)
-def test_vega_lite_from_javascript(javascript, part, kind, elements):
-    output = javascript.run(f"({json.dumps(vega_lite(part))})").main
+def test_vega_lite_from_javascript(shared_javascript, part, kind, elements):
+    output = shared_javascript.run(f"({json.dumps(vega_lite(part))})").main
     check_vega(output, kind, elements)
 
 
@@ -295,11 +295,11 @@ def test_altair(extras, part, kind, elements):
     assert "html" in output["formats"]
 
 
-def test_vega_lite_tells_the_ends_of_a_large_heatmap(javascript):
+def test_vega_lite_tells_the_ends_of_a_large_heatmap(shared_javascript):
     cells = [{"a": i, "c": j, "b": 5 if (i, j) == (7, 3) else 0} for i in range(9) for j in range(9)]
     part = {"mark": "rect", "data": {"values": cells}, "encoding": {
         "x": {"field": "a", "type": "ordinal"}, "y": {"field": "c", "type": "ordinal"}, "color": {"field": "b", "type": "quantitative"}}}
-    grid = javascript.run(f"({json.dumps(vega_lite(part))})").main["chart"]["elements"][0]
+    grid = shared_javascript.run(f"({json.dumps(vega_lite(part))})").main["chart"]["elements"][0]
     assert grid["highest"] == {"x": 7, "y": 3, "value": 5} and grid["lowest"]["value"] == 0
 
 
@@ -336,15 +336,15 @@ def test_altair_shows(extras):
      [{"label": "p", "fraction": 0.25}, {"label": "q", "fraction": 0.75}]),
     ("{type: 'boxplot', data: {labels: ['g'], datasets: [{data: [[1, 2, 3, 4, 50]]}]}}", "box", [BOX]),
 ])
-def test_chart_js(javascript, config, kind, elements):
-    chart = main_chart(javascript, f"({{...{config}, options: {{plugins: {{title: {{text: 'T'}}}}, "
+def test_chart_js(shared_javascript, config, kind, elements):
+    chart = main_chart(shared_javascript, f"({{...{config}, options: {{plugins: {{title: {{text: 'T'}}}}, "
                                    "scales: {x: {title: {text: 'Time (s)'}}}}})")
     assert (chart["type"], chart["title"], chart["x"]["unit"]) == (kind, "T", "s")
     assert chart["elements"] == elements
 
 
-def test_mixed_chart_js(javascript):
-    chart = main_chart(javascript, "({type: 'bar', data: {labels: ['p'], datasets: [{data: [1]}, {type: 'line', data: [2]}]}})")
+def test_mixed_chart_js(shared_javascript):
+    chart = main_chart(shared_javascript, "({type: 'bar', data: {labels: ['p'], datasets: [{data: [1]}, {type: 'line', data: [2]}]}})")
     assert [c["type"] for c in chart["elements"][0]["charts"]] == ["bar", "line"]
 
 

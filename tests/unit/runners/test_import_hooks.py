@@ -132,3 +132,12 @@ def test_modules_that_come_with_another(imports, first):
     importlib.import_module(first)
     importlib.import_module("later.part")
     assert sorted(seen) == [("later", True), ("later.part", True), ("later.part", True)]
+
+
+@pytest.mark.parametrize("name", ["asyncio", "threading", "signal", "logging", "subprocess", "pickle", "shutil", "tempfile"])
+def test_an_imported_file_of_the_user_in_the_place_of_the_librarys_stops_nothing(start, name):
+    python = start("python", copied=False)
+    made = python.run(f"open('{name}.py', 'w').write('mine = True\\n')\nimport {name}")
+    assert made.ok, made.stderr
+    assert "ZeroDivisionError" in python.run("class Own: pass\nkept = [1, Own()]; 1 / 0").stderr
+    assert python.run("len(kept)").text == "2"

@@ -1,8 +1,11 @@
 """The JavaScript and TypeScript runner."""
 
+import shutil
 import subprocess
 
 import pytest
+
+from runner_client import PROGRAMS, RUNNERS
 
 
 @pytest.mark.parametrize("code, text", [
@@ -86,12 +89,12 @@ def test_syntax_error_has_a_caret(javascript):
     ("Promise.reject(new EvalError('unheard')); 1", "EvalError"),
     ("async function main() { throw new TypeError('t') }\nmain()", "TypeError"),
 ])
-def test_failures(javascript, code, name):
-    ending = javascript.run(code)
+def test_failures(shared_javascript, code, name):
+    ending = shared_javascript.run(code)
     assert not ending.ok and ending.done["exit_code"] == 1, ending
     assert ending.error["name"] == name
     assert ending.stderr
-    assert javascript.run("'alive'").text == "'alive'"
+    assert shared_javascript.run("'alive'").text == "'alive'"
 
 
 def test_a_missing_package_names_the_remedy(javascript):
@@ -196,6 +199,20 @@ def test_interrupt_right_behind_the_run(javascript):
     assert javascript.run("1").text == "1"
 
 
+def test_an_interrupt_while_it_still_starts(start, tmp_path):
+    """A stop by force then would end the start itself, and nothing would be answered any more."""
+    shutil.copytree(RUNNERS, tmp_path / "runners")
+    slow = tmp_path / "runners/javascript/runner.mjs"
+    text = slow.read_text()
+    slow.write_text(text.replace("\nloadSyntax();", "\nfor (const end = performance.now() + 500; performance.now() < end;);\nloadSyntax();"))
+    assert slow.read_text() != text
+    javascript = start("javascript", program=[*PROGRAMS["javascript"][:-1], str(slow)])
+    javascript.start("while (true) {}")
+    javascript.interrupt()
+    assert javascript.finish().done["interrupted"]
+    assert javascript.run("1").text == "1"
+
+
 def test_output_is_live_whole_and_apart(javascript):
     javascript.start("console.log('first'); await new Promise((r) => setTimeout(r, 60000))")
     javascript.wait_for_stdout("first\n")
@@ -232,8 +249,8 @@ def test_environment_is_undone(javascript):
 
 @pytest.mark.parametrize("code, shown", [("1 + 1; const a = 2", None), ("3; class A {}", None), ("4; let b\n// end", None),
                                          ("f(); function f() { return 5 }", "5"), ("const c = 6; c", "6")])
-def test_a_declaration_shows_nothing(javascript, code, shown):
-    assert javascript.run(code).text == shown
+def test_a_declaration_shows_nothing(shared_javascript, code, shown):
+    assert shared_javascript.run(code).text == shown
 
 
 def test_results(javascript):
@@ -365,6 +382,6 @@ def test_without_its_inspector_it_ends(start):
     ("require('fs').readFileSync('data.csv')", False), ("require('fs').readFileSync('/home/user/data.csv')", False),
     ("throw Object.assign(new Error('no'), { path: '/Users/anna' })", False),
 ])
-def test_the_way_to_files_of_the_users_machine(javascript, code, is_told):
-    ending = javascript.run(code)
+def test_the_way_to_files_of_the_users_machine(shared_javascript, code, is_told):
+    ending = shared_javascript.run(code)
     assert not ending.ok and ("this session sees no files of the user's machine" in ending.stderr) == is_told, ending

@@ -2,11 +2,12 @@
 
 import hashlib
 import pathlib
+import subprocess
 import time
 
 import pytest
 
-from runner_client import Keeper, eventually
+from runner_client import PROGRAMS, RUNNERS, Keeper, eventually
 from woken import store, wish
 
 
@@ -33,6 +34,17 @@ def test_what_has_changed_is_written_when_nothing_runs(start, keeper):
     assert b"something else" in keeper.take()
     first.close_channel()
     assert start("javascript", keeper=keeper).run("x").text == "'something else'"
+
+
+@pytest.mark.parametrize("meminfo, bytes_taken, has_room", [
+    ("MemTotal: 9000 kB\nMemAvailable:     1000 kB\n", 1000 << 10, "true"), ("MemTotal: 9000 kB\nMemAvailable:     1000 kB\n", 2000 << 10, "false"),
+    ("MemTotal: 9000 kB\n", 1 << 40, "true"), (None, 1 << 40, "true")])
+def test_half_of_what_storing_may_take_is_to_be_free(tmp_path, meminfo, bytes_taken, has_room):
+    if meminfo is not None:
+        (tmp_path / "meminfo").write_text(meminfo)
+    code = f"import {{ hasRoom }} from '{RUNNERS}/javascript/snapshots.mjs'; console.log(hasRoom({bytes_taken}, '{tmp_path}/meminfo'))"
+    said = subprocess.run([PROGRAMS["javascript"][0], "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+    assert said.stdout == f"{has_room}\n", said
 
 
 def test_names_that_share_objects_share_them_again(start, keeper):

@@ -68,6 +68,63 @@ def test_ipythons_display(notebook):
         assert ending.images[0].startswith(b"\x89PNG"), ending
 
 
+SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'><circle cx='20' cy='15' r='10'/></svg>"
+TABLE = "<h1>Sales</h1><p>of a day</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+STYLED = "pd.DataFrame({'name': ['ann', 'bob'], 'v': [1.23456, 2]}).style.format({'v': '{:.1f}'}).highlight_max().set_caption('Cap')"
+OWN = "type('Own', (), {'%s': lambda self, *arguments, **options: %s})()"
+
+
+@pytest.fixture(scope="module")
+def shower(tmp_path_factory, request):
+    from conftest import starter
+    for start_one in starter(tmp_path_factory.mktemp("shower"), request):
+        client = start_one("python", extras=True)
+        made = client.run("from IPython.display import *\nimport pandas as pd\nfrom PIL import Image as Pil\n"
+                          "frames = [Pil.new('RGB', (40, 30), colour) for colour in ('red', 'green', 'blue')]\n"
+                          "frames[0].save('p.gif', save_all=True, append_images=frames[1:])\n"
+                          "for name in ('p.webp', 'p.jpg', 'p.png'): frames[0].save(name)\n"
+                          "def content(name): return open(name, 'rb').read()")
+        assert made.ok, made.stderr
+        yield client
+
+
+@pytest.mark.parametrize("code, formats, found", [
+    ("JSON({'a': [1, {'b': None}]})", ["text", "json"], {"json": {"a": [1, {"b": None}]}}),
+    ("JSON('[1, 2]')", ["text", "json"], {"json": [1, 2]}),
+    ("GeoJSON({'type': 'Point', 'coordinates': [1, 2]})", ["text", "json"], {"json": {"type": "Point", "coordinates": [1, 2]}}),
+    (OWN % ("_repr_json_", "{'a': 1}"), ["text", "json"], {"json": {"a": 1}}),
+    ("Latex(r'$\\frac{1}{2}$')", ["text", "latex"], {"latex": "$\\frac{1}{2}$"}),
+    ("Math(r'\\alpha')", ["text", "latex"], {"latex": "$\\displaystyle \\alpha$"}),
+    (OWN % ("_repr_latex_", "'$x$'"), ["text", "latex"], {"latex": "$x$"}),
+    (f"HTML({TABLE!r})", ["text", "html"], {"text": "Sales\nof a day\na  b\n1  2", "html": TABLE}),
+    (OWN % ("_repr_mimebundle_", "{'text/html': '<table><tr><td>1<td>2</table>'}"), ["text", "html"], {"text": "1  2"}),
+    (OWN % ("_repr_mimebundle_", "({'text/plain': 'said', 'text/html': '<table><tr><td>1<td>2</table>'}, {})"), ["text", "html"], {"text": "said"}),
+    (STYLED, ["text", "html"], {"text": "Cap\n   name  v\n0  ann   1.2\n1  bob   2.0"}),
+    ("Markdown('# T')", ["text", "markdown"], {"markdown": "# T"}),
+    ("Pretty('pretty words')", ["text"], {"text": "pretty words"}),
+    ("type('Own', (), {'_repr_pretty_': lambda self, printer, cycle: printer.text('own words')})()", ["text"], {"text": "own words"}),
+    (OWN % ("_ipython_display_", f"display(HTML({TABLE!r}))"), ["text", "html"], {"text": "Sales\nof a day\na  b\n1  2"}),
+])
+def test_values_of_ipython_can_be_read(shower, code, formats, found):
+    for ending in (shower.run(code), shower.run(f"display({code})")):
+        (output,) = ending.outputs
+        assert ending.ok and output["formats"] == formats and found.items() <= output.items() and not ending.images, ending
+
+
+@pytest.mark.parametrize("code", [
+    f"SVG({SVG!r})", "Image('p.gif')", "Image('p.webp')", "Image('p.jpg')", "Image('p.png')", "Image(data=content('p.gif'), format='gif')", "Image(content('p.webp'))",
+    OWN % ("_repr_svg_", repr(SVG)), OWN % ("_repr_jpeg_", "content('p.jpg')"), OWN % ("_repr_png_", "content('p.jpg')"),
+    OWN % ("_repr_mimebundle_", "{'image/gif': content('p.gif')}"), OWN % ("_repr_mimebundle_", "{'image/webp': content('p.webp')}"),
+    OWN % ("_repr_mimebundle_", "{'image/png': __import__('base64').b64encode(content('p.png')).decode()}"),
+    OWN % ("_ipython_display_", "display(Image('p.webp'))"), "frames[1]"])
+def test_pictures_of_ipython_can_be_seen(shower, code):
+    for ending in (shower.run(code), shower.run(f"display({code})")):
+        (output,), (picture,) = ending.outputs, ending.images
+        width, height = (int.from_bytes(picture[at:at + 4], "big") for at in (16, 20))
+        assert picture.startswith(b"\x89PNG") and "png" in output["formats"] and width / height == 4 / 3, ending
+        assert ("svg" in output["formats"]) == ("svg" in code.lower())
+
+
 def test_formatters_that_were_registered(notebook):
     notebook.run("get_ipython().display_formatter.formatters['text/html'].for_type(int, lambda v: f'<b>{v}</b>')")
     assert notebook.run("7").main["html"] == "<b>7</b>"

@@ -101,6 +101,31 @@ def test_what_a_thread_of_an_earlier_run_prints_is_marked(python, started):
     assert python.run("print('mine')").stdout == "mine\n"
 
 
+@pytest.mark.parametrize("prepared, said, lines", [
+    ("", "print('one', file=sys.stderr); sys.stderr.write('two\\n')", ["one", "two"]),
+    ("import logging", "logging.warning('one'); logging.getLogger('of a library').error('two')", ["WARNING:root:one", "ERROR:of a library:two"]),
+    ("import logging\nlogging.basicConfig(format='%(message)s', level=logging.INFO)", "logging.info('one\\ntwo')", ["one", "two"]),
+    ("import logging\nlogging.getLogger('a').addHandler(logging.StreamHandler())", "logging.getLogger('a').warning('one')", ["one"]),
+    ("import logging", "logging.getLogger('nobody has set').warning('one')", ["one"]),
+    ("import warnings", "warnings.warn_explicit('one', UserWarning, 'f.py', 3)", ["f.py:3: UserWarning: one"]),
+    ("", "sys.__stderr__.write('one\\n')", ["one"]),
+])
+def test_what_it_writes_to_stderr_and_logs_is_marked(python, prepared, said, lines):
+    started = f"{prepared}\ndef late():\n    go.wait()\n    {said}\n    done.set()\nthread = threading.Thread(target=late, daemon=True); thread.start()"
+    assert python.run(LATER + started).ok
+    ending = python.run("print('mine', file=sys.stderr)\ngo.set(); done.wait()\nprint('mine too', file=sys.stderr)")
+    mark = "[thread of run_1] "
+    assert ending.stderr.splitlines() == ["mine", *(mark + line for line in lines), "mine too"], ending
+    assert python.run("print('mine', file=sys.stderr)").stderr == "mine\n"
+
+
+def test_what_a_thread_fails_with_is_marked(python):
+    assert python.run(LATER + "def late():\n    go.wait(); 1 / 0\nthread = threading.Thread(target=late, daemon=True); thread.start()").ok
+    ending = python.run("go.set(); thread.join()")
+    assert ending.ok and "ZeroDivisionError" in ending.stderr
+    assert all(line.startswith("[thread of run_1] ") for line in ending.stderr.splitlines()), ending
+
+
 def test_a_partial_of_itself_holds_up_no_run(python):
     made = ("import functools, threading, time\nclass Own(functools.partial):\n    def __call__(self): time.sleep(60)\n"
             "own = Own(print); own.__setstate__((own, (), {}, {})); threading.Thread(target=own, daemon=True).start()")

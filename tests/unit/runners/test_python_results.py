@@ -70,7 +70,7 @@ def test_picture_of_an_object(python):
     ("class B:\n    def _repr_html_(self): raise ValueError('bad')\n    def __repr__(self): return 'B!'\nB()", "B!"),
     ("class B:\n    def __getattr__(self, name): return lambda *a: 5\n    def __repr__(self): return 'any'\nB()", "any"),
     ("'x' * 1_000_000", "characters left out"),
-    ("list(range(200_000))", "characters left out"),
+    ("list(range(200_000))", "<199,980 left out>"),
     ("x = []; x.append(x); x", "[[...]]"),
     ("'\\ud800'", "'\\ud800'"),
     ("type('T', (), {'_repr_html_': lambda self: '<b>'})", "<class '__main__.T'>"),
@@ -81,6 +81,119 @@ def test_odd_values(python, code, part):
     ending = python.run(code)
     assert ending.ok and part in ending.text
     assert len(ending.text) < 110_000
+
+
+SHORT = [
+    ("list(range(1_000_000))", "8, 9, <999,980 left out>, 999990, 999991,", "[list of 1,000,000 items; to see more, print() a part of it, which is _"),
+    ("{i: str(i) for i in range(1_000_000)}", "9: '9', <999,980 left out>, 999990: '999990'", "999999: '999999'}\n\n[dict of 1,000,000 items"),
+    ("set(range(1_000_000))", "19, <999,980 left out>}", "[set of"),
+    ("frozenset(range(1_000_000))", "frozenset({0, 1,", "<999,980 left out>})"),
+    ("tuple(range(700, 5000))", "708, 709, <4,280 left out>, 4990", "4999)"),
+    ("from collections import deque; deque(range(5000), maxlen=9000)", "deque([0, 1,", "<4,980 left out>, 4990, 4991, 4992, 4993, 4994, 4995, 4996, 4997, 4998, 4999], maxlen=9000)"),
+    ("from collections import Counter; Counter({f'w{i}': i for i in range(3000)})", "Counter({'w2999': 2999, 'w2998': 2998,", "'w2980': 2980, <2,980 left out>})"),
+    ("from collections import defaultdict; defaultdict(int, {i: 9 for i in range(3000)})", "defaultdict(<class 'int'>, {0: 9,", "<2,980 left out>, 2990: 9"),
+    ("from collections import OrderedDict; OrderedDict((i, 9) for i in range(3000))", "OrderedDict(", "<2,980 left out>"),
+    ("dict.fromkeys(range(3000)).keys()", "dict_keys([0, 1,", "<2,980 left out>, 2990, 2991, 2992, 2993, 2994, 2995, 2996, 2997, 2998, 2999])"),
+    ("dict.fromkeys(range(3000)).items()", "dict_items([(0, None),", "<2,980 left out>"),
+    ("import array; array.array('d', [1.5] * 5000)", "array('d', [1.5, 1.5,", "<4,980 left out>"),
+    ("from collections import namedtuple; namedtuple('P', 'x y')([1] * 5000, 2)", "P(x=[1, 1, 1,", "<4,980 left out>, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], y=2)"),
+    ("from dataclasses import dataclass\n@dataclass\nclass Made:\n    x: list\n    y: int\nMade([1] * 5000, 2)", "Made(x=[1,", "<4,980 left out>, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], y=2)"),
+    ("from types import SimpleNamespace; SimpleNamespace(x=[1] * 5000, y=2)", "namespace(x=[1,", "<4,980 left out>"),
+    ("{'users': [{'id': i, 'name': f'user {i}'} for i in range(300)], 'total': 300, 'last': {'of': [3] * 900}}", "{'id': 1, 'name': 'user 1'},", "'total': 300, 'last': {'of': [3, 3,"),
+    ("{'text': 'so many words ' * 900, 'n': 5}", "<11,656 characters left out>' many words", "'n': 5}"),
+    ("[b'ab' * 5000]", " bytes left out>b'", "]"),
+    ("[[i * 1.5 for i in range(100)] for _ in range(100)]", "<86 left out>, 139.5,", "], <91 left out>, [0.0"),
+    ("[10 ** 4000, 5]", "[<int of some 4,000 digits>, 5]"),
+    ("x = [1] * 3000; x.append(x); x += [{'x': x}]; x", "<2,982 left out>, 1, 1,", "1, [...], {'x': [...]}]"),
+    ("x = {i: i for i in range(3000)}; x['x'] = x; x", "2999: 2999, 'x': {...}}", "dict of 3,001 items"),
+    ("d = []\nfor _ in range(3000): d = [d]\nd", "[[[[[[", "<1 item>]]]]]]"),
+]
+
+
+@pytest.mark.parametrize("code, parts", [(code, parts) for code, *parts in SHORT])
+def test_long_values_are_shown_in_whole_items(python, code, parts):
+    begun = time.monotonic()
+    text = python.run(code).text
+    assert time.monotonic() - begun < 5, "whatever is left out is not looked at"
+    assert all(part in text for part in parts), text
+    assert len(text) < 1300
+
+
+@pytest.mark.parametrize("code", [
+    "[list(range(60)), {'a': (1,), 'b': set(), 'c': {2}}, None, 1.5, 'x\\'', b'y', 2j, ..., ()]",
+    "list(range(420))", "['word'] * 100", "{i: [i] for i in range(100)}", "__import__('collections').Counter('abracadabra')", "__import__('collections').deque([1], 3)",
+    "__import__('collections').OrderedDict(a=[1])", "__import__('collections').defaultdict(list, a=[1])", "frozenset({1})", "{1: 2}.items()",
+    "__import__('types').SimpleNamespace(a=1)", "__import__('collections').namedtuple('P', 'x')(1)", "type('L', (list,), {})([1])", "type('S', (set,), {})([1])",
+    "__import__('dataclasses').make_dataclass('Made', ['x'])([1])", "__import__('types').MappingProxyType({1: 2})", "__import__('collections').ChainMap({1: 2}, {3: 4})",
+])
+def test_ordinary_values_are_shown_as_they_say_themselves(python, code):
+    assert python.run(f"value = {code}\nvalue").text == python.run("print(repr(value))").stdout[:-1] == python.run("[value]").text[1:-1]
+
+
+def test_no_number_and_no_key_is_cut(python):
+    python.run("import random; random.seed(4)\ndef number(): return random.choice([random.random(), random.randrange(10 ** 9), -1, 10 ** 25])")
+    whole = ("[number() for _ in range(SIZE)]", "{f'key{number()}': number() for _ in range(SIZE)}", "[{'id': number(), 'at': (number(), number())} for _ in range(SIZE)]",
+             "{'a': [number() for _ in range(SIZE)], 'b': {number(): number() for _ in range(SIZE)}}", "{'t': ' '.join(str(number()) for _ in range(SIZE))}")
+    for size in (3, 40, 90, 130, 400, 3000):
+        for code in whole:
+            text = python.run(f"value = {code.replace('SIZE', str(size))}\nvalue").text.split("\n\n[")[0]
+            words = set(re.findall(r"[\w.+-]+", python.run("print(value)").stdout))
+            shown = re.sub(r"<[\d,]+ (?:left out|items?|characters left out)>", " ", text)
+            assert set(re.findall(r"[\w.+-]+", shown)) <= words, text
+
+
+@pytest.mark.parametrize("words", [1, 40, 150, 600])
+@pytest.mark.parametrize("count", [15, 90, 5000])
+@pytest.mark.parametrize("kind", ["list", "dict", pytest.param("array", marks=pytest.mark.slow), pytest.param("within", marks=pytest.mark.slow)])
+def test_what_is_left_out_is_not_asked_for_its_words(python, words, count, kind):
+    python.run(f"asked = 0\nclass Mine:\n    def __repr__(self):\n        global asked\n        asked += 1\n        return 'M(' + 'x' * {words} + ')'\n"
+               f"many = [Mine() for _ in range({count})]")
+    value = {"list": "many", "dict": "dict(enumerate(many))", "within": "{'a': 1, 'b': {'c': many}}", "array": "__import__('numpy').array(many)"}[kind]
+    if kind == "array" and not has("numpy"):
+        pytest.skip("/usr/bin/python3 has no numpy")
+    text = python.run(value).text
+    shown = text.count("M(x") + text.count("<Mine: ")
+    asked = int(python.run("asked").text)
+    assert shown > 0 and asked <= shown + {"array": 20, "within": 20}.get(kind, 0), text
+
+
+def test_types_with_words_of_their_own_keep_them(python):
+    python.run("class Own(list):\n    def __repr__(self): return f'Own with {len(self)}'\nclass Long(dict):\n    def __repr__(self): return 'L' * 30_000\n"
+               "class Broken:\n    def __repr__(self): raise ValueError('bad')")
+    assert python.run("Own(range(5000))").text == "Own with 5000"
+    assert python.run("[Own(range(5000)), 1]").text == "[Own with 5000, 1]"
+    assert python.run("Long()").text == "L" * 30_000
+    assert python.run("[Long(), 1]").text.startswith("[<Long: 30,000 characters>, 1]")
+    assert python.run("[Broken(), 1]").text == "[<Broken object; its __repr__ raised ValueError: bad>, 1]"
+
+
+def test_a_value_that_changes_while_it_is_shown(python):
+    python.run("many = {i: i for i in range(30)}\nclass Adds:\n    def __repr__(self):\n        many[len(many)] = 1\n        return 'adds'\nmany[5] = Adds()")
+    assert python.run("many").ok
+
+
+def test_the_whole_text_of_data_goes_into_a_file(python):
+    ending = python.run("numbers = list(range(5000)); numbers")
+    assert ending.parts[0]["text"].decode() == repr(list(range(5000))) and ending.text.endswith("4998, 4999]")
+    assert python.run("class Mine: pass\nnumbers + [Mine()]").parts == [{}], "who has a class of the user's in it is not asked"
+    display = python.run("display(numbers + [Mine()])").outputs[0]["text"]
+    assert display.endswith("[list of 5,001 items; to see more, print() a part of it]")
+
+
+needs_numpy = pytest.mark.skipif(not has("numpy"), reason="/usr/bin/python3 has no numpy")
+
+
+@needs_numpy
+def test_long_arrays_are_shown_by_their_ends(python):
+    python.run("import numpy as np")
+    ending = python.run("np.arange(1000) / 7")
+    assert "..." in ending.text and "142.71428571" in ending.text and len(ending.text) < 700 and len(ending.parts[0]["text"]) > 9000
+    python.run("with np.printoptions(threshold=5000): display(np.arange(1000) / 7)")
+    assert "..." not in python.run("with np.printoptions(threshold=5000): display(np.arange(1000) / 7)").outputs[0]["text"], "as the code asked for it"
+    assert python.run("np.arange(12).reshape(3, 4)").text == python.run("print(repr(np.arange(12).reshape(3, 4)))").stdout[:-1]
+    long = python.run("np.array(['x' * 500] * 300 + [7], dtype=object)").text
+    assert " characters left out>" in long and "..." in long and ", 7]" in long.replace("\n      ", "") and len(long) < 1500
+    assert len(python.run("{'a': np.random.rand(800), 'b': [np.zeros((30, 30))] * 40}").text) < 1300
 
 
 def test_deep_data_stays_within_the_frame(python):
@@ -256,7 +369,7 @@ def test_a_footer_where_one_does_not_see_how_large_a_table_is(tables, rows, colu
 
 @needs_pandas
 def test_all_rows_have_a_bound(tables):
-    ending = tables.run("pd.set_option('display.max_rows', None)\nd = pd.concat([wide] * 20_000)\nd")
+    ending = tables.run("pd.set_option('display.max_rows', None)\nd = wide.loc[wide.index.repeat(20_000)]\nd")
     tables.run("pd.reset_option('display.max_rows')")
     assert "[20000 rows x 60 columns; 3332 shown; not shown: c20 to c39; " in ending.text
     assert ending.text.endswith("; 858 in the JSON, all in the DataFrame alone]") and len(ending.text) < 21_000

@@ -1,9 +1,12 @@
 """Values that libraries make come back from a Python's snapshot: kept equal, or named."""
 
+import json
+
 import pytest
 
 from conftest import starter
-from woken import WokenPython, named
+from runner_client import Keeper
+from woken import WokenPython, named, store
 
 pytestmark = pytest.mark.plain_start
 
@@ -11,6 +14,11 @@ pytestmark = pytest.mark.plain_start
 KEPT = {
     "polars_frame": ("import polars as pl\nit = pl.DataFrame({'a': [1, None], 's': ['x', 'y'], 'l': [[1], [2]]})\nwanted_polars = it.clone()", "it.equals(wanted_polars) and it.schema == wanted_polars.schema"),
     "polars_lazy": ("import polars as pl\nit = pl.LazyFrame({'a': [1, 2]}).filter(pl.col('a') > 1)", "it.collect().to_dicts() == [{'a': 2}]"),
+    "polars_large": ("import datetime, numpy as np, polars as pl\nit = pl.DataFrame({'n': np.arange(900_000), 'f': np.arange(900_000) / 7, 's': [f'value {n % 1000}' for n in range(900_000)], 'b': np.arange(900_000) % 3 == 0, 'd': pl.Series([datetime.date(2026, 1, 2), None] * 450_000),"
+                     " 't': pl.Series([datetime.datetime(2026, 1, 2), None] * 450_000, dtype=pl.Datetime('ms', 'Europe/Paris')), 'm': [1, None, 3] * 300_000})\nwanted_large = it.clone()\nlast_of_large = it['s'].slice(5)",
+                     "it.equals(wanted_large) and it.schema == wanted_large.schema and it.filter(pl.col('n') > 5)['f'].sum() == wanted_large.filter(pl.col('n') > 5)['f'].sum() and last_of_large[0] == 'value 5' and last_of_large.name == 's' and it.with_columns(x=pl.col('n') * 2)['x'][3] == 6"),
+    "polars_in_parts": ("import numpy as np, polars as pl\npart_of_parts = pl.DataFrame({'n': np.arange(1_500_000)})\nit = pl.concat([part_of_parts, part_of_parts], rechunk=False)", "it.height == 3_000_000 and it['n'][-1] == 1_499_999"),
+    "polars_others": ("import numpy as np, polars as pl\nit = pl.DataFrame({'n': np.arange(2_500_000)}).with_columns(c=pl.lit('a').cast(pl.Categorical), l=pl.concat_list('n'))\nwanted_polars_others = it.schema", "it.schema == wanted_polars_others and it['l'][3].to_list() == [3] and it['c'][1] == 'a'"),
     "polars_function": ("import polars as pl\nit = pl.col('a').map_elements(lambda n: n + 1, return_dtype=pl.Int64)", "pl.DataFrame({'a': [1]}).select(it).item() == 2"),
     "arrow_table": ("import pyarrow as pa\nit = pa.table({'a': [1, None], 's': ['x', 'y']})", "it == pa.table({'a': [1, None], 's': ['x', 'y']}) and it.schema.field('a').type == pa.int64()"),
     "arrow_array": ("import pyarrow as pa\nit = pa.array([[1], None])", "it.to_pylist() == [[1], None]"),
@@ -33,12 +41,15 @@ KEPT = {
     "open_figure": ("import matplotlib.pyplot as plt\nit = plt.figure(); plt.plot([1])\nNone", "it.axes[0].lines[0].get_ydata().tolist() == [1]"),
     "svm": ("from sklearn.svm import SVC\nimport numpy as np\nit = SVC().fit([[0], [1]], [0, 1])", "it.predict([[0.9]])[0] == 1"),
 }
+# name: code that makes `it`, and what the note says of it
 NOT_KEPT = {
-    "relation": ("import duckdb\nit = duckdb.sql('select 1 as a')", "DuckDBPyRelation"),
-    "engine": ("import sqlalchemy\nit = sqlalchemy.create_engine('sqlite://')", "sqlalchemy.engine.base.Engine"),
-    "element": ("import lxml.etree\nit = lxml.etree.fromstring('<a/>')", "lxml.etree._Element"),
-    "document": ("import docx\nit = docx.Document()", "docx.document.Document"),
-    "video": ("import cv2\nit = cv2.VideoCapture()", "cv2.VideoCapture"),
+    "relation": ("import duckdb\nit = duckdb.sql('select 1 as a')", "DuckDBPyRelation: run its query again)"),
+    "duckdb": ("import duckdb\nit = duckdb.connect()", "DuckDBPyConnection: open it again)"),
+    "engine": ("import sqlalchemy\nit = sqlalchemy.create_engine('sqlite://')", "sqlalchemy.engine.base.Engine: open it again)"),
+    "element": ("import lxml.etree\nit = lxml.etree.fromstring('<a/>')", "lxml.etree._Element: parse its source again)"),
+    "document": ("import docx\nit = docx.Document()", "docx.document.Document: it has a docx.oxml.document.CT_Document, which ends with its process: make it again)"),
+    "video": ("import cv2\nit = cv2.VideoCapture()", "cv2.VideoCapture: open it again)"),
+    "http": ("import httpx\nit = httpx.Client()", "httpx.Client: make it again)"),
     "executor": ("from concurrent.futures import ThreadPoolExecutor\nit = ThreadPoolExecutor(1); it.submit(int).result()", "1 threads that ran (ThreadPoolExecutor"),
     "read_file": ("import pyarrow as pa, pyarrow.parquet as pq\npq.write_table(pa.table({'a': [1]}), 'a.parquet')\nit = pq.ParquetFile('a.parquet')", "a.parquet)"),
 }
@@ -59,6 +70,19 @@ def test_what_libraries_make_comes_back(of_libraries, name):
 
 def test_nothing_of_it_is_told_as_lost(of_libraries):
     assert "gone with" not in of_libraries.note and "not kept" not in of_libraries.note, of_libraries.note
+
+
+def test_a_large_frame_of_polars_is_stored_by_its_buffers(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import numpy as np, polars as pl\nit = pl.DataFrame({'n': np.arange(3_000_000), 'f': np.arange(3_000_000.0)}); also = it['f']")
+    store(python, keeper)
+    assert keeper.last_end.split()[1] == b"0", "a process without polars' threads has read it back"
+    content = keeper.large_path.read_bytes()
+    length = int.from_bytes(content[-56:-48], "little")
+    groups = json.loads(content[-56 - length:-56])["groups"].values()
+    assert sum(size for group in groups for _, size in group["buffers"]) >= 48_000_000, groups
+    assert sum(group["pickle"][1] for group in groups) < 100_000, groups
 
 
 @pytest.mark.parametrize("name", NOT_KEPT)

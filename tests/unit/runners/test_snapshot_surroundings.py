@@ -1,6 +1,6 @@
 """All that is around a Python's values comes back with its snapshot, or is named: settings, and what goes with the process."""
 
-import sys
+import os
 
 import pytest
 
@@ -171,20 +171,62 @@ def test_an_open_file_that_has_changed_is_told(start, tmp_path, change):
     assert ran.text == "('first\\n', False)" and "has changed since it was stored" in ran.done["note"], ran
 
 
-def test_code_of_another_python_is_not_run(start, tmp_path):
-    """Its numbers mean something else to this one; values come back."""
+def test_an_open_file_that_is_gone_is_told_and_not_made_anew(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper)
-    other = f"3.{sys.version_info.minor + 1}"
-    python.run(f"import hutch_runner.snapshot_values as values; values.THIS_PYTHON = {other!r}; del values")
-    python.run("def double(x): return 2 * x\nclass Kind: pass\nmade = Kind(); numbers = [1, 2]; several = {'f': lambda: 1}")
+    python.run("open('read.txt', 'w').write('first\\nlines\\n')\nfile = open('read.txt'); first = file.readline()")
     store(python, keeper)
+    python.run("import os\nos.unlink('read.txt')")
     python.close_channel()
+    ran = start("python", keeper=keeper).run("import os\n(first, 'file' in globals(), os.path.exists('read.txt'))")
+    assert ran.text == "('first\\n', False, False)" and "file (" in ran.done["note"], ran
+
+
+@pytest.mark.parametrize("mode,change,why", [
+    *((mode, "os.unlink('out.txt')", "out.txt is gone") for mode in ("w", "a", "x", "wb")),
+    *((mode, "os.rename('out.txt', 'was.txt'); open('out.txt', 'w').write('another file')", "out.txt has changed since it was stored: open it again") for mode in ("w", "a")),
+    *((mode, "os.truncate('out.txt', 2)", "out.txt is shorter than it was: open it again") for mode in ("w", "ab")),
+    *((mode, "open('out.txt', 'a').write('of another')", "") for mode in ("w", "a", "r+", "x", "wb", "ab")),
+])
+def test_a_file_that_is_written_to_is_neither_created_nor_cut_off(start, tmp_path, mode, change, why):
+    keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper)
-    ran = python.run("numbers, 'double' in globals(), 'several' in globals()")
-    assert ran.text == "([1, 2], False, False)", ran
-    assert f"it has code of Python {other}" in ran.done["note"], ran.done
+    assert python.run(("open('out.txt', 'w').close()\n" if mode == "r+" else "") + f"file = open('out.txt', '{mode}'); size = file.write({'b' if 'b' in mode else ''}'first')").ok
     store(python, keeper)
-    assert keeper.last_end.split()[1] == b"0", "it stays stored, for a Python that can read it"
     python.close_channel()
-    assert f"it has code of Python {other}" in start("python", keeper=keeper).run("1").done["note"]
+    path = python.cwd / "out.txt"
+    assert path.read_text() == "first", "what was written is in the file once"
+    exec(change.replace("'out.txt'", "path").replace("'was.txt'", "path.with_name('was.txt')"), {"os": os, "path": path})
+    before = path.read_bytes() if path.exists() else None
+    python = start("python", keeper=keeper)
+    ran = python.run("size, 'file' in globals()")
+    assert ran.text == f"(5, {not why})" and why in ran.done["note"], ran.done
+    assert (path.read_bytes() if path.exists() else None) == before
+    if not why:
+        python.run(f"file.write({'b' if 'b' in mode else ''}'+'); file.close()")
+        assert path.read_text() == ("firstof another+" if "a" in mode else "first+f another")
+
+
+def test_what_is_written_while_a_snapshot_is_written_is_in_the_file_once(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("import threading\nlog = open('log.txt', 'w'); goes_on = True\ndef write():\n    n = 0\n    while goes_on:\n        log.write(f'{n}\\n'); n += 1\n"
+               "threading.Thread(target=write, daemon=True).start()")
+    for number in range(5):
+        python.run(f"x = {number}")
+        keeper.take()
+    ran = python.run("goes_on = False\nfor one in threading.enumerate():\n    if one is not threading.main_thread(): one.join(5)\nlog.close(); lines = open('log.txt').read().split()\nlines == [str(n) for n in range(len(lines))]")
+    assert ran.text == "True", ran
+
+
+def test_a_disk_without_room_costs_the_place_in_a_file_only(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))\n"
+               "full = open('full.txt', 'w'); full.write('x' * 20); kept = 1\nNone")
+    keeper.take()
+    python.run("resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)); full.close()")
+    python.close_channel()
+    ran = start("python", keeper=keeper).run("kept")
+    assert ran.text == "1" and "full (_io.TextIOWrapper: an open file: open it again)" in ran.done["note"], ran
+    assert (python.cwd / "full.txt").read_text() == "x" * 20

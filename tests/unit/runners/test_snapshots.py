@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import struct
 import subprocess
 import time
 
@@ -277,7 +278,7 @@ def test_a_bit_that_has_turned_in_a_value_is_told(start, tmp_path):
     first.close_channel()
     keeper.path.write_bytes(content.replace(b"long enough", b"long enouGh", 1))
     ran = start("python", keeper=keeper).run("y")
-    assert ran.text == "2" and "x (what was stored of it is damaged)" in ran.done["note"], ran
+    assert ran.text == "2" and "x (what was stored of it is damaged: make it again)" in ran.done["note"], ran
 
 
 def test_modules_alone_are_nothing(start, tmp_path):
@@ -341,6 +342,37 @@ def test_what_is_too_large_is_named_and_the_rest_is_kept(start, tmp_path):
     assert ran.text == "[1]" and "large (bytearray: 9 MB, of 4 that are stored in all)" in ran.done["note"], ran.done
 
 
+@pytest.mark.slow
+def test_what_takes_too_long_to_store_is_named_and_the_rest_is_kept(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    first.run("class Slow:\n    def __reduce__(self):\n        import time; time.sleep(600); return int, ()\nslow = Slow(); kept = [1]")
+    keeper.take()
+    assert keeper.last_end.split()[1] == b"1", keeper.last_end
+    first.close_channel()
+    ran = start("python", keeper=keeper).run("kept")
+    assert ran.text == "[1]" and "slow (" in ran.done["note"] and "it took longer than 10 s to store" in ran.done["note"], ran.done
+
+
+@pytest.mark.parametrize("available_kb, is_asked", [(1000, False), (1000, True), (10 ** 9, False)])
+def test_nothing_is_stored_where_less_than_half_of_what_that_may_take_is_free(start, tmp_path, available_kb, is_asked):
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(f"MemTotal: 1000000 kB\nMemAvailable: {available_kb} kB\n")
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("import hutch_runner.snapshot_writer as of\nreal = of._open\n"
+               f"of._open = lambda path, *rest, real=real: real({str(meminfo)!r} if path == '/proc/meminfo' else path, *rest)\ndel of, real\nx = 1")
+    if available_kb > 10 ** 6:
+        assert keeper.take() is not None
+    elif is_asked:
+        wish(python)
+        assert keeper.packet() == (b"X", b"7")
+    else:
+        python.run("x = 2")
+        time.sleep(1)  # four times as long as it waits before it stores something
+        assert keeper.has_nothing()
+
+
 def test_code_that_closes_every_descriptor_loses_its_snapshots_only(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper)
@@ -363,6 +395,87 @@ def test_an_array_is_mapped_and_not_shared_with_the_file(start, tmp_path):
     assert str(tmp_path / "snapshot") not in own.text, own
     assert second.run("a[:] = 7; float(a.sum())").text == "7000000.0"
     assert before == keeper.large_path.read_bytes()
+
+
+def with_a_turned_bit(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("numbers", [10_000, 500_000])
+def test_a_bit_that_has_turned_in_an_array_is_told_before_anybody_has_it(start, tmp_path, numbers):
+    """Of a small one, which lies in the snapshot, and of a larger one, which lies beside it."""
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run(f"import numpy as np; turned = np.arange({numbers}.0); other = 'x'; same = [turned]")
+    keeper.take()
+    python.close_channel()
+    path = keeper.large_path if keeper.large else keeper.path
+    with_a_turned_bit(path, path.read_bytes().index(np_bytes(7000)))
+    python = start("python", keeper=keeper, extras=True)
+    ran = python.run("other, 'turned' in globals(), 'same' in globals()")
+    assert ran.text == "('x', False, False)", ran
+    assert "not kept: turned (what was stored of it is damaged: make it again), same (" in ran.done["note"], ran.done
+    python.run(f"other = 'y'; turned = np.arange({numbers}.0)")
+    keeper.take()
+    python.close_channel()
+    ran = start("python", keeper=keeper, extras=True).run("other, float(turned[7000])")
+    assert ran.text == "('y', 7000.0)" and "damaged" not in ran.done["note"], (ran, "what is damaged is not stored again")
+
+
+def np_bytes(number):
+    return struct.pack("<d", number)
+
+
+def test_a_bit_that_has_turned_in_a_very_large_array_is_told_as_soon_as_it_is_known(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import numpy as np; turned = np.arange(3_000_000.0); kept = np.arange(100.0); large = np.ones(2_500_000)")
+    keeper.take()
+    python.close_channel()
+    with_a_turned_bit(keeper.large_path, keeper.large_path.read_bytes().index(np_bytes(1_500_000)))
+    python = start("python", keeper=keeper, extras=True)
+    notes, deadline = "", time.monotonic() + 60
+    while "damaged" not in notes and time.monotonic() < deadline:
+        notes += python.run("1").done.get("note", "")
+    assert "not kept: turned (what was stored of it is damaged: make it again, and what has come of it since)" in notes, notes
+    assert python.run("'turned' in globals(), float(kept.sum()), float(large.sum())").text == "(False, 4950.0, 2500000.0)"
+    python.run("turned = np.arange(3_000_000.0)")  # as it was: what lies there is not taken for it
+    store(python, keeper)
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run("float(turned[1_500_000])").text == "1500000.0"
+    while writers_of_any(tmp_path):
+        pass
+    assert "damaged" not in python.run("1").done.get("note", "")
+
+
+def writers_of_any(folder):
+    """Processes that read or write snapshots of a session in this folder."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "comm").read_text() == "hutch-snapshot\n" and os.readlink(process / "cwd").startswith(str(folder)):
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_nobody_waits_for_the_look_at_very_large_values(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import numpy as np; large = np.ones(4_000_000)")
+    keeper.take()
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    ran = python.run("import os\ntry: os.wait()\nexcept ChildProcessError: print('none')\nlarge[0] = 5.0")
+    assert ran.stdout == "none\n", ran
+    store(python, keeper)
+    python.close_channel()
+    ran = start("python", keeper=keeper, extras=True).run("float(large.sum())")
+    assert ran.text == "4000004.0" and "damaged" not in ran.done["note"], "what a session has changed is no damage"
 
 
 FRAMES = "import numpy as np\nlarge = np.arange(1_000_000.0); other = large[:500_000] * 2; both = [other]"

@@ -1,9 +1,12 @@
 """Questions about DataFrames alone, which a copy of Python answers: as the session's database would, and as they are now."""
 
 import os
+import subprocess
 import time
 
 import pytest
+
+from runner_client import RUNNERS
 
 
 @pytest.fixture(scope="module", params=[0])
@@ -161,3 +164,17 @@ def test_moments_with_a_zone_are_answered_by_the_copy(start):
     first = rows(sql, "SELECT t FROM zoned")
     assert first[0][0].startswith("2024-05-01") and len(copies_of(python)) == 1
     assert rows(sql, "SELECT t FROM zoned") == first
+
+
+def test_what_a_copy_has_spilled_goes_whatever_files_of_the_user_are_called(tmp_path):
+    """Modules of these names are imported already, and are others."""
+    code = ("import os, sys, types\n"
+            "for name in ('shutil', 'tempfile', 'duckdb'): sys.modules[name] = types.ModuleType(name)\n"
+            "runner = sys.modules['hutch_runner'] = types.ModuleType('hutch_runner'); runner.__path__ = sys.argv[1:]\n"
+            "from hutch_runner import duckdb_start, frame_queries\n"
+            "folder = duckdb_start.spill_directory(0); os.makedirs(os.path.join(folder, 'inner')); os.symlink('/', os.path.join(folder, 'link'))\n"
+            "open(os.path.join(folder, 'inner', 'block'), 'w').close(); frame_queries._remove_spilled(0)\n"
+            "print(os.path.dirname(folder), os.path.exists(folder))")
+    done = subprocess.run(["/usr/bin/python3", "-c", code, str(RUNNERS / "interpreter"), str(RUNNERS / "database")],
+                          env={"TMPDIR": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stdout == f"{tmp_path} False\n", done.stderr

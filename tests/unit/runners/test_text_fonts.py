@@ -25,10 +25,21 @@ def pil(start):
 
 
 @pytest.mark.parametrize("text, name", [("销售额 Total", "NotoSansSC"), ("売上", "NotoSansSC"), ("매출", "NotoSansKR"), ("สวัสดี", "NotoSansThai"),
-                                        ("→ Привет", "NotoSansSC"), ("😀", "NotoEmoji")])
+                                        ("→ Привет", "NotoSansSC"), ("😀", "NotoEmoji"), ("データ", "NotoSansSC"),
+                                        ("बिक्री", "NotoSansDevanagari"), ("한국어", "NotoSansKR")])
 def test_pils_own_font_writes_other_scripts(pil, text, name):
     ending = pil.run(f"written({text!r}) == by({name!r}, {text!r})")
     assert ending.text == "True" and "note" not in ending.done, ending
+
+
+@pytest.mark.parametrize("name, text", [("NotoSansDevanagari", "बक"), ("NotoSansThai", "กข"), ("NotoSansKR", "매출"), ("NotoSansSC", "デ売")])
+@pytest.mark.parametrize("font", ["None", "ImageFont.truetype('%s/{name}_400Regular.ttf' % FONTS, 24)"])
+def test_each_character_has_a_shape_of_its_own(pil, name, text, font):
+    """And none is the box that stands for what a font has not."""
+    box = "written('\U0010fffd', font=ImageFont.truetype('%s/%s_400Regular.ttf' % (FONTS, {name!r}), 24))"
+    ending = pil.run(f"FONTS = {str(FONTS)!r}\nfirst, second = (written(one, font={font.format(name=name)}) for one in {text!r})\n"
+                     f"box = {box.format(name=name)}\n[first != second, box != first, box != second]")
+    assert ending.text == "[True, True, True]" and "\U0010fffd" not in text, ending
 
 
 def test_what_is_measured_is_what_is_drawn(pil):

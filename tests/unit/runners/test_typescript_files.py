@@ -2,10 +2,31 @@
 
 import pytest
 
+from runner_client import Keeper
 from test_javascript import needs_types
+from woken import store
 
 pytestmark = needs_types
 LANGUAGES = pytest.mark.parametrize("language", ["javascript", "typescript"])
+
+
+UNCHECKED = "the types of TypeScript are taken away, not checked"
+
+
+def test_that_types_are_not_checked_is_said_once_in_a_session(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("javascript", keeper=keeper)
+    assert "note" not in first.run("1").done, "of what has none"
+    assert UNCHECKED in first.run("function twice(n: number): number { return 2 * n }", language="typescript").done["note"]
+    for code in ("const wrong: number = 'text'", "let again: number = 1", "nothing: = 1"):
+        assert UNCHECKED not in first.run(code, language="typescript").done.get("note", "")
+    store(first, keeper)
+    first.close_channel()
+    woken = start("javascript", keeper=keeper)
+    assert UNCHECKED not in woken.run("const y: number = twice(2); y", language="typescript").done.get("note", ""), "it is the same session"
+    another = start("javascript")
+    assert UNCHECKED in another.run("const x: number = 'text'", language="typescript").done["note"]
+    assert UNCHECKED not in another.run("const z: number = 1", language="typescript").done.get("note", "")
 
 
 @LANGUAGES

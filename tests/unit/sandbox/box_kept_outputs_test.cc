@@ -1,6 +1,7 @@
 // What is kept of the outputs of earlier runs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "base/fd.h"
 #include "sandbox/box/kept_outputs.h"
+#include "sandbox/dropped_outputs.h"
 
 namespace {
 
@@ -24,10 +26,14 @@ class KeptOutputsOfRuns : public testing::Test {
   void SetUp() override {
     std::string path = testing::TempDir() + "hutch_runs_XXXXXX";
     ASSERT_NE(::mkdtemp(path.data()), nullptr);
+    session_ = base::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    directory_ = path;
+    path += "/runs";
+    fs::create_directory(path);
     runs_ = path;
     fd_ = base::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
-  void TearDown() override { fs::remove_all(runs_); }
+  void TearDown() override { fs::remove_all(directory_); }
 
   // `number` is also the age: later ones are newer.
   void make_run(int number, std::size_t stdout_bytes) const {
@@ -46,12 +52,14 @@ class KeptOutputsOfRuns : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  fs::path directory_;
   fs::path runs_;
+  base::UniqueFd session_;
   base::UniqueFd fd_;
 };
 
 TEST_F(KeptOutputsOfRuns, WhatComesLaterCountsToo) {
-  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  KeptOutputs kept(session_.get(), fd_.get(), 3 * kMegabyte);
   const auto print_more = [&](int number) {
     const std::string run = "run_" + std::to_string(number);
     std::ofstream(runs_ / run / "stdout", std::ios::app) << std::string(kMegabyte, 'y');
@@ -75,7 +83,7 @@ TEST_F(KeptOutputsOfRuns, WhatComesLaterCountsToo) {
 }
 
 TEST_F(KeptOutputsOfRuns, AllStaysBelowTheBound) {
-  KeptOutputs kept(fd_.get(), 10 * kMegabyte);
+  KeptOutputs kept(session_.get(), fd_.get(), 10 * kMegabyte);
   for (int i = 0; i < 5; ++i) {
     make_run(i, kMegabyte);
     kept.add("run_" + std::to_string(i));
@@ -84,7 +92,7 @@ TEST_F(KeptOutputsOfRuns, AllStaysBelowTheBound) {
 }
 
 TEST_F(KeptOutputsOfRuns, TheOldestKeepBothEndsAndTheirSize) {
-  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  KeptOutputs kept(session_.get(), fd_.get(), 3 * kMegabyte);
   for (int i = 0; i < 4; ++i) {
     make_run(i, kMegabyte);
     kept.add("run_" + std::to_string(i));
@@ -100,9 +108,35 @@ TEST_F(KeptOutputsOfRuns, TheOldestKeepBothEndsAndTheirSize) {
   EXPECT_TRUE(fs::exists(runs_ / "run_3" / "1.png"));
 }
 
+TEST_F(KeptOutputsOfRuns, WhatIsDroppedIsCountedForTheLog) {
+  KeptOutputs kept(session_.get(), fd_.get(), 3 * kMegabyte);
+  const auto make = [&](int first, int last) {
+    for (int i = first; i < last; ++i) {
+      make_run(i, kMegabyte);
+      kept.add("run_" + std::to_string(i));
+    }
+  };
+  make(0, 2);
+  EXPECT_EQ(sandbox::take_dropped_outputs(session_.get()).runs, 0);
+  make(2, 5);
+  const auto dropped = sandbox::take_dropped_outputs(session_.get());
+  EXPECT_EQ(dropped.runs, 3);
+  EXPECT_GT(dropped.bytes, static_cast<std::int64_t>(2 * kMegabyte));
+  EXPECT_LT(dropped.bytes, static_cast<std::int64_t>(4 * kMegabyte));
+  EXPECT_EQ(sandbox::take_dropped_outputs(session_.get()).runs, 0) << "it was taken";
+  {
+    const base::UniqueFd busy(::open((directory_ / "dropped_outputs").c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::flock(busy.get(), LOCK_EX), 0);
+    make(5, 6);
+  }
+  EXPECT_EQ(sandbox::take_dropped_outputs(session_.get()).runs, 0);
+  make(6, 7);
+  EXPECT_EQ(sandbox::take_dropped_outputs(session_.get()).runs, 2) << "with what had to wait";
+}
+
 TEST_F(KeptOutputsOfRuns, ABoxThatStartsAgainKnowsTheRunsBefore) {
   for (int i = 0; i < 4; ++i) make_run(i, kMegabyte);
-  KeptOutputs kept(fd_.get(), 3 * kMegabyte);
+  KeptOutputs kept(session_.get(), fd_.get(), 3 * kMegabyte);
   kept.add("run_3");
   EXPECT_NE(read(0, "stdout").find("dropped here"), std::string::npos);
   EXPECT_EQ(read(2, "stdout"), std::string(kMegabyte, 'x'));
@@ -110,7 +144,7 @@ TEST_F(KeptOutputsOfRuns, ABoxThatStartsAgainKnowsTheRunsBefore) {
 
 TEST_F(KeptOutputsOfRuns, TheNewestStaysWholeHoweverLarge) {
   make_run(0, 5 * kMegabyte);
-  KeptOutputs kept(fd_.get(), kMegabyte);
+  KeptOutputs kept(session_.get(), fd_.get(), kMegabyte);
   kept.add("run_0");
   EXPECT_EQ(read(0, "stdout"), std::string(5 * kMegabyte, 'x'));
 }

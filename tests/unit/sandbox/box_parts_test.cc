@@ -17,10 +17,13 @@
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/job.h"
+#include "sandbox/box/machine_view.h"
+#include "sandbox/box/memory_view.h"
 #include "sandbox/box/plan.h"
 #include "sandbox/box/profile.h"
 #include "sandbox/box/stream_file.h"
 #include "sandbox/box/stream_reader.h"
+#include "sandbox/box/telemetry.h"
 #include "sandbox/wire/plan_format.h"
 #include "tests/support/source_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -45,6 +48,62 @@ TEST(EventLoop, TimersRunInOrderOfTheirTime) {
   EXPECT_EQ(cancelled, 0U);
   ASSERT_TRUE(loop->run().ok());
   EXPECT_EQ(order, "ab");
+}
+
+// A root whose /proc/meminfo is a file, as add_machine_view() makes one.
+struct RootWithMeminfo {
+  explicit RootWithMeminfo(const Limits& limits) {
+    fs::create_directory(folder.path() + "/proc");
+    folder.write("proc/meminfo", meminfo_of(memory_of_session(limits), 0, 0));
+  }
+  [[nodiscard]] std::string text() const { return folder.read("proc/meminfo"); }
+
+  TemporaryDirectory folder;
+};
+
+TEST(MemoryView, IsWrittenOnceASecondAtMost) {
+  Limits limits;
+  limits.memory_mb = 100;
+  const RootWithMeminfo root(limits);
+  const std::string before = root.text();
+  MemoryView view(root.folder.fd(), limits);
+  const MemoryView::Clock::time_point start = MemoryView::Clock::now();
+  ASSERT_TRUE(view.is_due(start)) << "the first run shows what is used";
+  int written = 0;
+  for (int ms = 0; ms <= 10'000; ms += 50) {
+    const auto now = start + milliseconds(ms);
+    if (!view.is_due(now)) continue;
+    view.show(std::int64_t{1 + written} << 20, 0, now);
+    EXPECT_EQ(root.text(),
+              meminfo_of(memory_of_session(limits), std::int64_t{1 + written} << 20, 0));
+    EXPECT_EQ(root.text().size(), before.size()) << "whoever reads it meanwhile finds whole lines";
+    ++written;
+  }
+  EXPECT_EQ(written, 11);
+  EXPECT_NE(root.text(), before);
+}
+
+TEST(MemoryView, TellsWhatIsFreeAndWhatCanBeHadBack) {
+  Limits limits;
+  limits.memory_mb = 100;
+  const RootWithMeminfo root(limits);
+  MemoryView view(root.folder.fd(), limits);
+  view.show(std::int64_t{60} << 20, std::int64_t{20} << 20);
+  const std::string text = root.text();
+  EXPECT_NE(text.find("MemTotal:"), std::string::npos);
+  for (const auto& [name, megabytes] : {std::pair{"MemFree:", 40}, {"MemAvailable:", 60}}) {
+    const std::size_t at = text.find(name);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(std::stoll(text.substr(at + std::string_view(name).size())), megabytes * 1024LL);
+  }
+  EXPECT_EQ(fs::status(root.folder.path() + "/proc/meminfo").permissions() & fs::perms::mask,
+            fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+}
+
+TEST(MemoryView, TheKernelsOwnIsLeftAlone) {
+  const base::UniqueFd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const MemoryView view(root.get(), Limits());
+  EXPECT_FALSE(view.is_due());
 }
 
 TEST(EventLoop, AHandlerMayForgetItselfAndOthers) {
@@ -376,6 +435,33 @@ TEST(PlanOfABox, BindsTheSessionByInodeAndRefusesLinks) {
                             "/dev/kmsg", "/dev/mem", "/dev/fuse", "/dev/kvm"}) {
     EXPECT_FALSE(binds.contains(never)) << never;
   }
+}
+
+TEST(TelemetryHosts, WhatIsAboutThemAloneIsKnown) {
+  using nlohmann::json;
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/telemetry.json") << R"({"hosts": ["report.test"]})";
+  TelemetryHosts hosts(directory.path());
+  const auto opened = [&hosts](const char* host, int id) {
+    return hosts.is_about({{"event", "opened"}, {"host", host}, {"id", id}});
+  };
+  const auto is_about = [&hosts](const char* event, int id) {
+    return hosts.is_about({{"event", event}, {"id", id}, {"used", 10}});
+  };
+  const json used = {{"event", "used"}, {"used", 10}};
+  EXPECT_FALSE(hosts.is_about(used)) << "nothing has begun";
+  EXPECT_TRUE(hosts.is_about({{"event", "refused"}, {"host", "report.test"}}));
+  EXPECT_TRUE(opened("report.test", 1));
+  EXPECT_TRUE(is_about("carried", 1) && hosts.is_about(used));
+  EXPECT_FALSE(opened("web.test", 2));
+  EXPECT_FALSE(is_about("carried", 1)) << "the bytes may be of the other";
+  EXPECT_FALSE(hosts.is_about(used));
+  EXPECT_FALSE(is_about("closed", 2));
+  EXPECT_TRUE(is_about("closed", 1));
+  EXPECT_TRUE(opened("report.test", 3));
+  EXPECT_TRUE(is_about("request", 3) && hosts.is_about(used)) << "the rest of it";
+  EXPECT_FALSE(opened("web.test", 4));
+  EXPECT_FALSE(is_about("closed", 4) || hosts.is_about(used));
 }
 
 }  // namespace

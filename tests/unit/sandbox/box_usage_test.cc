@@ -1,16 +1,19 @@
 // What hutch-box counts where the kernel counts nothing for it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
@@ -24,6 +27,7 @@
 #include "sandbox/box/usage.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/own_ids.h"
+#include "tests/support/temporary_directory.h"
 
 namespace {
 
@@ -71,6 +75,53 @@ TEST(SocketMemory, TheHostsShareIsTheThirdNumberOfPages) {
   EXPECT_EQ(bounds.bytes, 512LL << 20);
   EXPECT_GT(bounds.tcp_bytes, 0);
   EXPECT_GT(bounds.udp_bytes, 0);
+}
+
+TEST(SocketMemory, ASessionHasAnEighthOfWhatTheHostGivesEachProtocol) {
+  const TemporaryDirectory net;
+  std::filesystem::create_directories(net.path() + "/ipv4");
+  net.write("ipv4/tcp_mem", "1\t2\t8000\n");
+  net.write("ipv4/udp_mem", "1\t2\t1600\n");
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const SocketBounds bounds = read_socket_bounds(2048LL << 20, net.path());
+  EXPECT_EQ(bounds.tcp_bytes, 1000 * page);
+  EXPECT_EQ(bounds.udp_bytes, 200 * page);
+  // What is not shown in a namespace of one's own is the part that the kernel shares out at its
+  // start: UDP's is twice TCP's.
+  const TemporaryDirectory nothing;
+  const SocketBounds usual = read_socket_bounds(2048LL << 20, nothing.path());
+  EXPECT_GT(usual.tcp_bytes, 0);
+  EXPECT_NEAR(static_cast<double>(usual.udp_bytes) / static_cast<double>(usual.tcp_bytes), 2,
+              0.001);
+}
+
+TEST(SocketMemory, WhatWaitsInUdpSocketsIsHeldAgainstItsShare) {
+  constexpr int kSockets = 40;  // more in all than each processor keeps to itself
+  const std::string datagram(60'000, 'x');
+  std::vector<base::UniqueFd> sockets;
+  for (int i = 0; i < kSockets; ++i) {
+    sockets.emplace_back(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const int fd = sockets.back().get();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(::bind(fd, generic, size), 0);
+    ASSERT_EQ(::getsockname(fd, generic, &size), 0);
+    for (int sent = 0; sent < 3; ++sent) {
+      (void)::sendto(fd, datagram.data(), datagram.size(), MSG_DONTWAIT, generic, size);
+    }
+  }
+  constexpr std::int64_t kMuch = 1LL << 40;
+  SocketBounds bounds{.bytes = kMuch, .tcp_bytes = kMuch, .udp_bytes = kMuch, .one_bytes = kMuch};
+  const auto measure = [&bounds] {
+    base::WorkBudget budget({.steps = 1'000'000, .cpu_time = std::chrono::minutes(10)});
+    return measure_sockets(::getpid(), bounds, budget);
+  };
+  EXPECT_EQ(measure(), SocketMemory::kWithin);
+  bounds.udp_bytes = kMebibyte / 4;
+  EXPECT_EQ(measure(), SocketMemory::kBeyondHost);
 }
 
 TEST(SocketMemory, WhatTheHostHasInUse) {

@@ -293,6 +293,76 @@ TEST(EndByExit, OutOfMemory) {
   EXPECT_EQ(by_exit(exited(2), observed).error->cause, Cause::kExit);
 }
 
+TEST(EndByExit, TablesOutliveTheirEngine) {
+  Observed observed;
+  observed.out_of_memory = true;
+  observed.limits.memory_mb = 300;
+  observed.kept_elsewhere = ", variables of Python kept";
+  const auto run = by_exit(SIGKILL, observed, Language::kSql);
+  EXPECT_EQ(run.error->cause, Cause::kOom);
+  EXPECT_NE(run.error->message.find("300 MB of memory (limits.memory_mb)"), std::string::npos);
+  EXPECT_EQ(run.error->survived, "files kept, variables of Python kept, tables of SQL kept");
+  EXPECT_EQ(run.error->lost.find("variables"), std::string::npos) << run.error->lost;
+  EXPECT_NE(run.error->lost.find("temporary tables"), std::string::npos) << run.error->lost;
+  EXPECT_EQ(by_message({{"ok", false}}, {}, Language::kSql).error->survived,
+            "tables kept, files kept");
+}
+
+TEST(EndByExit, WhoHasAProcessOfItsOwnHearsOfTheTablesToo) {
+  Observed observed;
+  observed.own_process = true;
+  observed.out_of_memory = true;
+  observed.bash_state_kept = true;
+  observed.kept_elsewhere = ", tables of SQL kept";
+  for (const int status : {exited(137), static_cast<int>(SIGKILL)}) {
+    const auto bash = by_exit(status, observed, Language::kBash);
+    EXPECT_EQ(bash.error->cause, Cause::kOom);
+    EXPECT_EQ(bash.error->survived,
+              "files kept, tables of SQL kept; working directory and variables kept");
+  }
+  auto behind = run_of(Language::kPython);
+  behind.background = true;
+  end_by_exit(behind, SIGKILL, observed);
+  EXPECT_EQ(behind.error->survived,
+            "files kept, tables of SQL kept; the session's interpreters are not affected");
+  observed.out_of_memory = false;
+  EXPECT_EQ(by_exit(exited(1), observed, Language::kBash).error->survived,
+            "files kept; working directory and variables kept");
+}
+
+// A child was killed, and who had started it made something else of that.
+TEST(EndByExit, AChildThatWasKilledForMemoryIsTold) {
+  Observed observed;
+  observed.out_of_memory = true;
+  const json done = {{"ok", false}, {"error", {{"name", "ValueError"}, {"message", "no result"}}}};
+  for (const sandbox::Run& run : {by_message(done, observed), by_exit(exited(3), observed)}) {
+    EXPECT_NE(run.note.find("limits.memory_mb"), std::string::npos) << run.note;
+    EXPECT_EQ(run.error->message.find("limits.memory_mb"), std::string::npos);
+  }
+  observed.stop_cause = Cause::kTimeout;
+  EXPECT_NE(by_exit(SIGKILL, observed).note.find("limits.memory_mb"), std::string::npos);
+  observed.stop_cause = Cause::kOom;
+  const auto stopped = by_exit(SIGKILL, observed);
+  EXPECT_NE(stopped.error->message.find("limits.memory_mb"), std::string::npos);
+  EXPECT_EQ(stopped.note, "");
+}
+
+TEST(EndByExit, AFullHeapOfJavaScriptNamesTheLimit) {
+  Observed observed;
+  observed.limits.memory_mb = 600;
+  EXPECT_EQ(by_exit(SIGABRT, observed, Language::kJavaScript).error->name, "SIGABRT");
+  observed.last_words =
+      "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of "
+      "memory\n 1: 0xb8d0a3 node::OOMErrorHandler\n";
+  const auto cell = by_exit(SIGABRT, observed, Language::kJavaScript);
+  EXPECT_EQ(cell.error->cause, Cause::kOom);
+  EXPECT_NE(cell.error->message.find("600 MB of memory (limits.memory_mb)"), std::string::npos);
+  observed.own_process = true;
+  EXPECT_EQ(by_exit(exited(134), observed, Language::kBash).error->cause, Cause::kOom);
+  // Words alone are no limit.
+  EXPECT_EQ(by_exit(exited(3), observed, Language::kBash).error->cause, Cause::kExit);
+}
+
 TEST(EndByExit, StoppedByUs) {
   Observed observed;
   observed.stop_cause = Cause::kTimeout;

@@ -29,7 +29,8 @@ class SessionContents : public ::testing::Test {
     for (const char* name : {"workspace", "home", "tmp", "runs/run_1", "uploads", "calls"}) {
       fs::create_directories(top_ + "/" + name);
     }
-    for (const char* name : {"lock", "box.log", "network-1", "tmp/left", "runs/run_1/stdout"}) {
+    for (const char* name :
+         {"lock", "box.log", "network-1", "dropped_outputs", "tmp/left", "runs/run_1/stdout"}) {
       put(name);
     }
   }
@@ -69,6 +70,25 @@ TEST_F(SessionContents, AnythingElseIsSomething) {
     make_anew();
     ASSERT_FALSE(has_something());
   }
+}
+
+// runners/bash/state.sh writes such copies; the newest one counts.
+TEST_F(SessionContents, WhatAShellKnowsIsSomethingUnlessItIsWhatANewOneKnows) {
+  const auto put_copy = [this](const char* name, const std::string& number, bool is_plain) {
+    put(name);
+    std::ofstream(top_ + "/" + name) << "#" << number << "\ncd -- /workspace\n"
+                                     << (is_plain ? "# plain\n" : "x=1\n") << "#" << number << "\n";
+  };
+  put_copy("state/bash.0", "1", true);
+  EXPECT_FALSE(has_something());
+  put_copy("state/bash.1", "2", false);
+  EXPECT_TRUE(has_something());
+  put_copy("state/bash.0", "3", true);
+  EXPECT_FALSE(has_something());
+  put_copy("state/bash.1", "10", false);
+  EXPECT_TRUE(has_something());
+  std::ofstream(top_ + "/state/bash.1") << "#11\nx=1\n# plain\n#1";
+  EXPECT_FALSE(has_something()) << "it is cut: the other one is the newest";
 }
 
 TEST_F(SessionContents, InDoubtThereIsSomething) {

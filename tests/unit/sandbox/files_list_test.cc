@@ -109,6 +109,32 @@ TEST_F(FilesList, OfTooManyInATreeTheFirstOnes) {
                                        "file /workspace/a/1", "file /workspace/a/2", "..."}));
 }
 
+TEST_F(FilesList, PagesJoin) {
+  for (const char* path : {"a/1", "a/2", "a.b", "a b/c/d", "z"}) {
+    put(std::string("/workspace/") + path, "");
+  }
+  put("/workspace/bad\xff", "");
+  ListOptions options;
+  options.recursive = true;
+  const auto all = files().list(".", options).value();
+  ASSERT_EQ(all.entries.size(), 9U);
+  options.max_entries = 2;
+  std::vector<std::string> paths;
+  for (bool is_cut = true; is_cut && paths.size() < all.entries.size();) {
+    const auto page = files().list(".", options).value();
+    for (const auto& entry : page.entries) paths.push_back(entry.path);
+    is_cut = page.truncated;
+    options.after = paths.back();
+  }
+  std::vector<std::string> wanted;
+  for (const auto& entry : all.entries) wanted.push_back(entry.path);
+  EXPECT_EQ(paths, wanted);
+  options.after = "z";
+  EXPECT_EQ(list(".", options), Lines{}) << "as the session names it";
+  options.after = "/workspace/a/none";
+  EXPECT_EQ(list(".", options), (Lines{"file /workspace/bad\\xFF", "file /workspace/z"}));
+}
+
 TEST_F(FilesList, DepthIsCut) {
   put("/workspace/1/2/3/4", "");
   ListOptions options;

@@ -59,9 +59,10 @@ class HostEtcTest : public ::testing::Test {
 };
 
 TEST_F(HostEtcTest, SecretsOfLanguagesStayOutside) {
-  for (const char* name : {"R/Renviron.site", "R/Rprofile.site", "R/other", "perl/CPAN/Config.pm",
-                           "php/8.2/fpm/pool.d/www.conf", "php/8.2/fpm/php.ini",
-                           "php/8.2/mods-available/newrelic.ini", "shadow", "hutch/config.toml"}) {
+  for (const char* name :
+       {"R/Renviron.site", "R/Rprofile.site", "R/repositories", "R/other", "perl/CPAN/Config.pm",
+        "php/8.2/fpm/pool.d/www.conf", "php/8.2/fpm/php.ini", "php/8.2/mods-available/newrelic.ini",
+        "shadow", "hutch/config.toml"}) {
     write(name, "password = s3cret\n");
   }
   for (const char* name : {"R/Makeconf", "R/Renviron", "R/ldpaths", "perl/Net/libnet.cfg"}) {

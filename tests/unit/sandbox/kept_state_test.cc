@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sandbox/box/state_directory.h"
+#include "sandbox/snapshot_index.h"
 #include "tests/support/temporary_directory.h"
 
 namespace {
@@ -39,7 +40,8 @@ class KeptStateTest : public ::testing::Test {
   void open(std::int64_t bytes_max = 1000, std::int64_t bytes_in_all = 1500) {
     kept_.reset();
     state_ = sandbox::box::open_state_directory(session_.get()).value();
-    kept_ = KeptState::open(*loop_, state_.get(), "python", {bytes_max, bytes_in_all}).value();
+    kept_ =
+        KeptState::open(*loop_, state_.get(), "python", {bytes_max, bytes_in_all}, check_).value();
   }
   // A packet as the pipe has it: the first character of `packet` is its letter.
   static std::string framed(const std::string& packet) {
@@ -76,6 +78,8 @@ class KeptStateTest : public ::testing::Test {
   base::UniqueFd session_;
   base::UniqueFd state_;
   std::unique_ptr<KeptState> kept_;
+  // Most of these snapshots are a few letters.
+  sandbox::box::SnapshotFiles::Check check_ = [](int) { return base::done(); };
 };
 
 TEST_F(KeptStateTest, TheNextInterpreterHasWhatTheLastOneHasWrittenWhole) {
@@ -89,6 +93,145 @@ TEST_F(KeptStateTest, TheNextInterpreterHasWhatTheLastOneHasWrittenWhole) {
   settle(second);
   EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
   EXPECT_EQ(read("python"), "abc");
+}
+
+// As snapshot_file.py and snapshot_file.mjs end them: the length of an index, of all before this, a
+// digest, and what it is.
+std::string snapshot_of(const std::string& values, const std::string& index) {
+  const auto number = [](std::size_t value) {
+    std::string bytes;
+    for (int i = 0; i < 8; ++i) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
+    return bytes;
+  };
+  const std::string before = values + index;
+  return before + number(index.size()) + number(before.size()) + std::string(32, 'd') + "hutchst1";
+}
+
+TEST_F(KeptStateTest, OneThatDoesNotEndAsASnapshotDoesLeavesTheOneBefore) {
+  check_ = sandbox::check_snapshot_end;
+  open();
+  KeptState::Ends ends = kept_->give().value();
+  const auto store = [this, &ends](const std::string& bytes) {
+    for (const std::string& packet : {std::string("B"), "D" + bytes}) send(ends, packet);
+    send(ends, "E" + std::to_string(bytes.size()));
+    settle(ends);
+    return read("python");
+  };
+  const std::string good = snapshot_of("values", "{}");
+  EXPECT_EQ(store(good), good);
+  std::string cut = good.substr(1);
+  EXPECT_EQ(store(cut), good) << "its lengths are no more those of what is there";
+  EXPECT_EQ(store("values{}"), good);
+  const std::string other = snapshot_of("other", "{}");
+  EXPECT_EQ(store(other), other);
+}
+
+// Whoever puts it there reads it from the disk before.
+TEST_F(KeptStateTest, OneThatTheDiskHasOtherwiseLeavesTheOneBefore) {
+  sandbox::box::SnapshotFiles files(base::duplicate(state_.get()).value(), "python", check_);
+  const auto store = [this, &files](const std::string& main, const std::string& large,
+                                    const std::string& damaged) {
+    EXPECT_TRUE(files.begin().ok());
+    EXPECT_TRUE(files.add(main).ok());
+    if (!large.empty()) {
+      EXPECT_TRUE(files.begin_large(7).ok());
+      EXPECT_TRUE(files.add_large(large).ok());
+    }
+    const auto put = files.finish(large.empty() ? 0 : 7).value();
+    if (!damaged.empty()) {
+      std::fstream file(directory_.path() + "/state/" + damaged, std::ios::in | std::ios::out);
+      file.seekp(2);
+      file.put('?');
+    }
+    const bool is_there = put();
+    files.finished(is_there);
+    return is_there;
+  };
+  EXPECT_TRUE(store("a first one", "", ""));
+  EXPECT_FALSE(store("another one", "", "python.new"));
+  EXPECT_FALSE(store("another one", "with large values", "python.0"));
+  EXPECT_EQ(read("python"), "a first one");
+  EXPECT_TRUE(store("another one", "with large values", ""));
+  EXPECT_EQ(read("python"), "another one");
+}
+
+TEST_F(KeptStateTest, TheSumIsThatOfTheBytesInWhateverPieces) {
+  const std::string bytes = "some bytes, more than a few words of them";
+  sandbox::box::ByteSum whole;
+  whole.add(bytes);
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    sandbox::box::ByteSum pieces;
+    for (std::size_t at = 0; at < bytes.size(); at += size) pieces.add(bytes.substr(at, size));
+    EXPECT_EQ(pieces.value(), whole.value()) << size;
+    EXPECT_EQ(pieces.bytes(), whole.bytes());
+    std::string other = bytes;
+    ++other.at(size);
+    sandbox::box::ByteSum changed;
+    changed.add(other);
+    EXPECT_NE(changed.value(), whole.value()) << size;
+  }
+  sandbox::box::ByteSum none;
+  sandbox::box::ByteSum zero;
+  zero.add(std::string(1, '\0'));
+  EXPECT_NE(none.value(), zero.value());
+}
+
+// Other sessions of its principal have stored so much: a server says so in a file, at any time.
+TEST_F(KeptStateTest, WhereItsShareOfTheDiskIsUsedUpItStoresLittle) {
+  constexpr std::int64_t kWithoutShare = 1 << 20;
+  open(8 << 20, 16 << 20);
+  KeptState::Ends ends = kept_->give().value();
+  const std::string said = directory_.path() + "/state/" + sandbox::kShareUsedUp;
+  const auto stores = [this, &ends](std::int64_t bytes) {
+    const std::string piece = "D" + std::string(4000, 'x');
+    send(ends, "B");
+    for (std::int64_t sent = 0; sent < bytes; sent += 4000) {
+      send(ends, piece);
+      for (int unread = 1; unread > 0;) {
+        EXPECT_TRUE(loop_->turn().ok());
+        EXPECT_EQ(::ioctl(ends.takes.get(), FIONREAD, &unread), 0);
+      }
+    }
+    send(ends, "E" + std::to_string(bytes));
+    settle(ends);
+    return kept_->has_snapshot();
+  };
+  std::ofstream(said) << "";
+  EXPECT_FALSE(kept_->take_no_share());
+  EXPECT_FALSE(stores(265 * 4000)) << "more than a mebibyte";
+  EXPECT_TRUE(kept_->take_no_share());
+  EXPECT_FALSE(kept_->take_no_share()) << "told once";
+  EXPECT_EQ(kept_->await(8 << 20, [](bool) {}).bytes_max, kWithoutShare);
+  std::filesystem::remove(said);
+  EXPECT_EQ(kept_->await(8 << 20, [](bool) {}).bytes_max, 8 << 20);
+  std::ofstream(said) << "";
+  open(8 << 20, 16 << 20);
+  EXPECT_FALSE(kept_->take_no_share()) << "who starts the box tells that";
+}
+
+// It is another process than the interpreter, which writes by itself.
+TEST_F(KeptStateTest, OnlyWhoReadsBackWhatWasAskedForCanHaveBeenKilled) {
+  KeptState::Ends ends = kept_->give().value();
+  EXPECT_FALSE(kept_->take_reader());
+  for (const char* packet : {"B0", "Dabc"}) send(ends, packet);
+  settle(ends);
+  EXPECT_FALSE(kept_->take_reader()) << "nobody asked for it";
+  send(ends, "E3 0");
+  settle(ends);
+  std::optional<bool> heard;
+  EXPECT_EQ(kept_->await(1000, [&heard](bool whole) { heard = whole; }).number, 1);
+  for (const char* packet : {"B1", "Dab"}) send(ends, packet);
+  settle(ends);
+  EXPECT_TRUE(kept_->take_reader());
+  EXPECT_FALSE(kept_->take_reader()) << "there is one";
+  send(ends, "E2 1");
+  while (!heard) ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_EQ(read("python"), "ab") << "the snapshot goes on without it";
+  EXPECT_EQ(kept_->await(1000, [](bool) {}).number, 2);
+  for (const char* packet : {"B2", "Dabc"}) send(ends, packet);
+  settle(ends);
+  ends.takes.reset();
+  EXPECT_FALSE(kept_->take_reader()) << "the interpreter itself was";
 }
 
 TEST_F(KeptStateTest, AnotherBoxFindsIt) {

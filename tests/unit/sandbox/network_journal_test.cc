@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -154,6 +155,47 @@ TEST_F(NetworkJournalTest, KeepsWhatTheDiskDoesNotTake) {
   journal.look_again();
   EXPECT_FALSE(journal.is_stuck());
   EXPECT_EQ(all().size(), 2);
+}
+
+TEST_F(NetworkJournalTest, CountsWhatTheDiskHasNotTakenForTooLong) {
+  NetworkJournal journal(fd());
+  fs::create_directory(folder_.path() + "/network-1");  // in its way
+  journal.add(opened(1, "a.test"));
+  constexpr int kRefused = 6000;
+  for (int i = 0; i < kRefused; ++i) {
+    journal.add({{"event", "refused"}, {"host", "b.test"}, {"reason", std::string(1000, 'x')}});
+  }
+  const std::string long_path(1000, 'x');
+  journal.add({{"event", "begun"}, {"id", 2}, {"host", "c.test"}, {"path", long_path}});
+  for (int i = 0; i < 200; ++i) journal.add({{"event", "used"}, {"used", 1}});
+  journal.add({{"event", "closed"}, {"id", 1}, {"sent", 8}, {"used", 8}});
+  journal.add({{"event", "request"}, {"id", 2}, {"status", 200}, {"used", 9}});
+  fs::remove(folder_.path() + "/network-1");
+  journal.look_again();
+  EXPECT_FALSE(journal.is_stuck());
+  std::int64_t refused = 0;
+  std::int64_t allowed = 0;
+  std::int64_t used = 0;
+  bool first_is_open = true;
+  int sums = 0;
+  const auto entries = all();
+  for (const JournalEntry& entry : entries) {
+    const auto& request = entry.request;
+    sums += request.more > 0 ? 1 : 0;
+    used += entry.used_bytes;
+    if (entry.kind == EntryKind::kGoesOn && request.number == entries[0].request.number) {
+      first_is_open = request.is_open;
+    }
+    if (entry.kind != EntryKind::kBegins) continue;
+    (request.verdict == "refused" ? refused : allowed) += std::max<std::int64_t>(request.more, 1);
+  }
+  EXPECT_EQ(refused, kRefused);
+  EXPECT_EQ(allowed, 2);
+  EXPECT_EQ(used, 200 + 8 + 9);
+  EXPECT_FALSE(first_is_open) << "its end is told, though its line had no room";
+  EXPECT_EQ(sums, 2) << "one for each verdict";
+  journal.look_again();
+  EXPECT_EQ(all().size(), entries.size()) << "told once";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sandbox/box/host_folders.h"
+#include "sandbox/box/new_obeyed_files.h"
 #include "sandbox/box/obeyed_files.h"
 #include "sandbox/wire/plan_format.h"
 #include "tests/support/temporary_directory.h"
@@ -94,6 +95,33 @@ TEST_F(ObeyedFilesTest, LinksNarrowTheFolderUnlessTheyAreTexts) {
   EXPECT_EQ(covered(), Names{"AGENTS.md"});
   fs::create_directory_symlink("elsewhere", directory_.path() + "/.github");
   EXPECT_NE(narrowed().find(".github in it is a link"), std::string::npos);
+}
+
+TEST_F(ObeyedFilesTest, WhatIsMadeOfThemIsTold) {
+  // The directory stands for the root of a box.
+  const auto find = [this] { return find_obeyed_names(directory_.fd(), spec()); };
+  make("mnt/project/AGENTS.md");
+  fs::create_symlink("AGENTS.md", directory_.path() + "/mnt/project/CLAUDE.md");
+  const ObeyedNames before = find();
+  make("mnt/project/package.json");
+  make("mnt/project/.github/workflows/ci.yml");
+  EXPECT_EQ(note_of_new_names(before, find()), "") << "the work";
+  make("mnt/project/.mcp.json");
+  EXPECT_EQ(note_of_new_names(before, find()),
+            "made /mnt/project/.mcp.json, which programs of this machine obey: look at it before "
+            "you use it");
+  fs::remove(directory_.path() + "/mnt/project/CLAUDE.md");
+  make("mnt/project/CLAUDE.md");
+  for (const char* name : {".claude/settings.json", ".husky/pre-commit", ".github/hooks/h.json",
+                           ".envrc", ".vscode/tasks.json"}) {
+    make(std::string("mnt/project/") + name);
+  }
+  const std::string many = note_of_new_names(before, find());
+  EXPECT_TRUE(many.starts_with("made /mnt/project/.claude, ")) << many;
+  EXPECT_NE(many.find(" and 2 more, which programs of this machine obey: look at them"),
+            std::string::npos)
+      << many;
+  EXPECT_EQ(note_of_new_names(find(), find()), "");
 }
 
 }  // namespace

@@ -103,6 +103,64 @@ TEST(Remarks, TheLimitOfProcessesIsNamed) {
   EXPECT_TRUE(says(run, "limits.processes"));
 }
 
+TEST(Remarks, MemoryThatWasRefusedNamesTheLimit) {
+  sandbox::BoxSpec session = closed();
+  session.limits.memory_mb = 300;
+  const auto note_of = [&session](const std::string& name, const std::string& message,
+                                  const std::string& errors) {
+    Record run;
+    if (!name.empty()) run.error = sandbox::RunError{name, message, "", Cause::kException, "", ""};
+    sandbox::box::add_remarks(run, session, "", errors);
+    return run.note;
+  };
+  for (const std::string& note :
+       {note_of("MemoryError", "", ""),
+        note_of("numpy._core._exceptions._ArrayMemoryError", "", ""),
+        note_of("RangeError", "Array buffer allocation failed", ""),
+        note_of("OSError", "[Errno 12] Cannot allocate memory", ""),
+        note_of("ExitStatus", "exited with status 1", "Traceback:\nMemoryError\n"),
+        note_of("", "", "numpy._ArrayMemoryError: Unable to allocate 3.00 GiB\n"),
+        note_of("", "", "terminate called after throwing an instance of 'std::bad_alloc'\n"),
+        note_of("", "", "sort: memory exhausted\n")}) {
+    EXPECT_NE(note.find("300 MB of memory"), std::string::npos) << note;
+    EXPECT_NE(note.find("limits.memory_mb"), std::string::npos) << note;
+  }
+  EXPECT_EQ(note_of("", "", "12:00 the MemoryError of yesterday\n"), "");
+  EXPECT_EQ(note_of("MyMemoryErrors", "", "no MemoryErrors: all well\n"), "");
+}
+
+TEST(Remarks, AFullHeapOfJavaScriptSaysWhatToDo) {
+  Record run;
+  run.error = sandbox::RunError{
+      "Error", "Worker terminated due to reaching memory limit: JS heap out of memory",
+      "",      Cause::kException,
+      "",      ""};
+  sandbox::box::add_remarks(run, closed(), "", "");
+  EXPECT_TRUE(says(run, "limits.memory_mb") && says(run, "--max-old-space-size"));
+  Record went_on;
+  sandbox::box::add_remarks(went_on, closed(), "",
+                            "FATAL ERROR: Allocation failed - JavaScript heap out of memory\n");
+  EXPECT_TRUE(says(went_on, "--max-old-space-size"));
+}
+
+TEST(Remarks, DuckdbsPartOfTheMemoryIsNamed) {
+  Record run;
+  run.language = sandbox::Language::kSql;
+  run.error = sandbox::RunError{"duckdb.OutOfMemoryException",
+                                "Out of Memory Error: 1.0/1.0 GiB",
+                                "",
+                                Cause::kException,
+                                "",
+                                ""};
+  sandbox::box::add_remarks(run, closed(), "", "");
+  EXPECT_TRUE(says(run, "limits.memory_mb") && says(run, "SET memory_limit"));
+  Record spilled = run;
+  spilled.note.clear();
+  spilled.error->message += "This limit was set by the 'max_temp_directory_size' setting.";
+  sandbox::box::add_remarks(spilled, closed(), "", "");
+  EXPECT_FALSE(says(spilled, "SET memory_limit"));
+}
+
 TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
   sandbox::BoxSpec session;
   session.limits.disk_mb = 64;

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "tests/support/temporary_directory.h"
@@ -16,23 +21,40 @@ class WatchdogTest : public testing::Test {
  protected:
   WatchdogTest() {
     limits_.disk_mb = 20;
-    Watchdog::Watched watched;
-    watched.measured.directories = {directory_.fd()};
-    watched.busy = [] { return true; };
-    watched.frozen = [] { return false; };
-    watched.interpreters = [] { return std::size_t{0}; };
-    watched.oom_kills = watched.pids_refused = [] { return std::int64_t{0}; };
-    watched.kept_bytes = [this] {
+    watched_.measured.directories = {directory_.fd()};
+    watched_.busy = [] { return true; };
+    watched_.frozen = [] { return false; };
+    watched_.interpreters = [] { return std::size_t{0}; };
+    watched_.oom_kills = watched_.pids_refused = [] { return std::int64_t{0}; };
+    watched_.kept_bytes = [this] {
       ++looks_;
       return std::int64_t{0};
     };
-    watched.disk_limit_reached = watched.disk_room_low = [] {};
-    watched.disk_uncountable = [](Uncountable) {};
-    watched.process_limit_reached = watched.processes_uncountable = watched.memory_ran_out = [] {};
-    watched.sockets_too_large = [](SocketMemory) {};
-    watchdog_ = std::move(Watchdog::start(*loop_, limits_, std::move(watched)).value());
+    watched_.disk_limit_reached = [] {};
+    watched_.disk_room_low = [this] { is_told_of_the_floor_ = true; };
+    watched_.disk_uncountable = [](Uncountable) {};
+    watched_.process_limit_reached = watched_.processes_uncountable =
+        watched_.memory_ran_out = [] {};
+    watched_.sockets_too_large = [](SocketMemory) {};
   }
 
+  void start() {
+    watchdog_ = std::move(Watchdog::start(*loop_, limits_, std::move(watched_)).value());
+  }
+  // The host has less and less room, below what it keeps for itself or not.
+  void lose_room(bool below_floor) {
+    watched_.room = [this, below_floor] {
+      ++ticks_;
+      return DiskRoom{{kMebibyte * (1000 - ticks_)}, {-1}, below_floor};
+    };
+  }
+  void turn_until(const std::function<bool()>& reached) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!reached()) {
+      ASSERT_TRUE(loop_->turn().ok());
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    }
+  }
   void wait_for_looks(int more) {
     const int wanted = looks_ + more;
     while (looks_ < wanted) ASSERT_TRUE(loop_->turn().ok());
@@ -44,11 +66,15 @@ class WatchdogTest : public testing::Test {
   const TemporaryDirectory directory_;
   Limits limits_;
   int looks_ = 0;  // at the disk, that came to their end
+  int ticks_ = 0;  // that asked for the host's room
+  bool is_told_of_the_floor_ = false;
+  Watchdog::Watched watched_;
   std::unique_ptr<EventLoop> loop_ = std::move(EventLoop::create().value());
   std::unique_ptr<Watchdog> watchdog_;
 };
 
 TEST_F(WatchdogTest, RoomIsPromisedUntilALookHasCountedTheFile) {
+  start();
   ASSERT_TRUE(has_room_for(9));
   wait_for_looks(2);
   EXPECT_FALSE(has_room_for(12)) << "the file is still being written";
@@ -58,6 +84,62 @@ TEST_F(WatchdogTest, RoomIsPromisedUntilALookHasCountedTheFile) {
   EXPECT_GE(watchdog_->disk_bytes(), 9 * kMebibyte);
   EXPECT_FALSE(has_room_for(12));
   EXPECT_TRUE(has_room_for(10)) << "it counts once";
+}
+
+TEST_F(WatchdogTest, TheRestAfterALookIsNeverLongerThanTwoSeconds) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(rest_after(milliseconds(10), 20), milliseconds(200));
+  EXPECT_EQ(rest_after(std::chrono::minutes(1), 20), milliseconds(2000));
+  EXPECT_EQ(rest_after(std::chrono::minutes(1), 1), milliseconds(2000));
+}
+
+TEST_F(WatchdogTest, TheFloorIsNotWaitedForByALookThatTakesLong) {
+  lose_room(true);
+  watched_.disk_usage = [](const DiskUsage& before, const std::stop_token& stop,
+                           const std::stop_token&) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    (void)never.wait(lock, stop, [] { return false; });
+    return before;
+  };
+  start();
+  turn_until([this] { return is_told_of_the_floor_; });
+  EXPECT_EQ(looks_, 0);
+  EXPECT_GE(ticks_, 2);
+}
+
+TEST_F(WatchdogTest, BelowTheFloorALookTellsWhoWrites) {
+  lose_room(true);
+  watched_.disk_usage = [](const DiskUsage& before, const std::stop_token&,
+                           const std::stop_token&) { return before; };
+  start();
+  wait_for_looks(4);
+  EXPECT_FALSE(is_told_of_the_floor_) << "another one writes";
+  EXPECT_GE(ticks_, 4);
+}
+
+TEST_F(WatchdogTest, AQuotaDoesNotHideTheFloor) {
+  lose_room(true);
+  watched_.disk = false;
+  watched_.quota_bytes = [written = std::int64_t{0}]() mutable { return written += kMebibyte; };
+  start();
+  turn_until([this] { return is_told_of_the_floor_; });
+  EXPECT_EQ(ticks_, 3) << "it has written twice since the first";
+}
+
+TEST_F(WatchdogTest, WithAQuotaOnlyWhoWritesBelowTheFloorIsEnded) {
+  for (const bool below_floor : {true, false}) {
+    lose_room(below_floor);
+    watched_.disk = false;
+    watched_.quota_bytes = [this, below_floor] { return below_floor ? 7 : ticks_ * kMebibyte; };
+    const int enough = ticks_ + 5;
+    Watchdog::Watched again = watched_;
+    start();
+    watched_ = std::move(again);
+    turn_until([this, enough] { return ticks_ >= enough; });
+    EXPECT_FALSE(is_told_of_the_floor_) << below_floor;
+  }
 }
 
 }  // namespace

@@ -67,6 +67,62 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
       "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
       "WHERE value < 5000) ";
 
+  // It has ended, and its end was read: nothing is left of it that a session would be kept for.
+  sessions::Run ended(const Session& owner) {
+    const sessions::Run run = inserted(owner);
+    execute(
+        "UPDATE runs SET status = 'completed', finished_at = queued_at, was_read = 1 WHERE id "
+        "= '" +
+        run.id + "'");
+    return run;
+  }
+
+  // Of one session, refused where `verdict` says so.
+  void fill_audit(const std::string& session_id, const std::string& principal,
+                  const std::string& verdict) {
+    const auto file = Database::open(path()).value();
+    const std::string rows =
+        "INSERT INTO network_requests (session_id, number, principal_id, verdict, host, port, "
+        "method, path, status, reason, credential, sent_bytes, received_bytes, ms) SELECT '" +
+        session_id + "', 1000000 + value, '" + principal + "', '" + verdict +
+        "', 'a.test', 443, '', '', 0, '', '', 0, 0, 0 FROM generated";
+    ASSERT_TRUE(file->execute(kNumbers + rows).ok());
+  }
+  void ask_network(const Session& session, std::int64_t number, const std::string& verdict) {
+    sandbox::JournalEntry entry;
+    const std::int64_t taken = store_->network.journal_taken(session.id).value();
+    entry.request.number = number;
+    entry.request.verdict = verdict;
+    entry.end = taken + 1;
+    ASSERT_TRUE(store_->network.take_journal(session.id, taken, {entry}).value());
+  }
+  void expect_audit_at_same_cost(const Session& session) {
+    const auto expect = [&](const char* what, const RequestsWanted& wanted, std::size_t count) {
+      expect_same_cost(what, [this, wanted, count] {
+        EXPECT_EQ(store_->network.requests(wanted).value().size(), count);
+      });
+    };
+    expect("its audit of the network", {.session = session.id}, 2);
+    expect("that by its name", {.session = *session.name}, 2);
+    expect("what it was refused", {.session = session.id, .refused_only = true}, 1);
+    expect("what all were refused", {.session = "", .refused_only = true}, 1);
+  }
+  void expect_room_at_same_cost() {
+    Store& store = *store_;
+    expect_same_cost("sessions with a box",
+                     [&] { EXPECT_TRUE(store.session_lists.with_box(principal_).ok()); });
+    expect_same_cost("how many it keeps",
+                     [&] { EXPECT_TRUE(store.session_lists.count_kept(principal_).ok()); });
+    expect_same_cost("room for one more", [&] {
+      const SessionBounds bounds(1'000'000, 1'000'000);
+      EXPECT_TRUE(store.sessions.create(session(), std::nullopt, bounds).ok());
+    });
+    expect_same_cost("unnamed ones",
+                     [&] { EXPECT_TRUE(store.session_lists.unnamed(principal_, {}, 5).ok()); });
+    expect_same_cost("the oldest",
+                     [&] { EXPECT_TRUE(store.session_lists.oldest(principal_, 5).ok()); });
+  }
+
   static std::int64_t cost_of(const std::function<void()>& work) {
     work();  // what is prepared once
     all_steps = steps_before = 0;
@@ -160,6 +216,8 @@ TEST_F(GrowthTest, WhatIsAskedOfTheLivingDoesNotLookAtTheDeleted) {
                    [&] { EXPECT_TRUE(store.sessions.find(principal_, "one").ok()); });
   expect_same_cost("unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
   expect_same_cost("how many there are", [&] { EXPECT_TRUE(store.runs.counts().ok()); });
+  expect_same_cost("busy ones", [&] { EXPECT_TRUE(store.runs.busy_sessions().ok()); });
+  expect_room_at_same_cost();
   compare([this] { delete_many(); });
 }
 
@@ -208,14 +266,28 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   expect_same_cost("tokens", [&] { EXPECT_TRUE(store.tokens.list().ok()); });
   expect_same_cost("a token by its name",
                    [&] { EXPECT_FALSE(store.tokens.revoke("nobody's", 1).ok()); });
-  compare([this] { make_many_of_another(); });
+  const Session read = created("read");
+  ended(read);
+  expect_same_cost("what it leaves", [&] {
+    EXPECT_FALSE(store.sessions.has_traces(read.id, base::now_ms()).value());
+  });
+  ask_network(one, 1, "allowed");
+  ask_network(one, 2, "refused");
+  expect_audit_at_same_cost(one);
+  expect_room_at_same_cost();
+  compare([this] {
+    make_many_of_another();
+    fill_audit("its_1", store_->principals.ensure("other").value(), "allowed");
+  });
 }
 
 // A session's own: what is wanted of it alone is looked at, however much there is.
 TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
   const Session one = created("one");
+  const Session read = created("read");
   Store& store = *store_;
   const auto run = inserted(one);
+  ended(read);
   EXPECT_TRUE(store.files.record({one.id, run.id, "a1", "created", 1, std::nullopt, 1}).ok());
   const auto fill = [&](const char* rows) {
     const auto file = Database::open(path()).value();
@@ -231,11 +303,27 @@ TEST_F(GrowthTest, WhatIsAskedOfASessionDoesNotLookAtAllOfIt) {
   expect_same_cost("a session's newest runs",
                    [&] { EXPECT_TRUE(store.runs.of_session(one.id, 20).ok()); });
   expect_same_cost("its unfinished runs", [&] { EXPECT_TRUE(store.runs.unfinished(one.id).ok()); });
-  expect_same_cost("what it leaves",
-                   [&] { EXPECT_TRUE(store.sessions.has_traces(one.id, base::now_ms()).ok()); });
+  expect_same_cost("what it leaves", [&] {
+    EXPECT_FALSE(store.sessions.has_traces(read.id, base::now_ms()).value());
+  });
   expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
   expect_same_cost("a run begins", [&] { inserted(one); });
+  ask_network(one, 1, "refused");
+  ask_network(one, 2, "allowed");
+  ask_network(one, 3, "allowed");
+  const RequestsWanted refused{.session = one.id, .refused_only = true};
+  expect_same_cost("what it was refused",
+                   [&] { EXPECT_EQ(store.network.requests(refused).value().size(), 1U); });
+  expect_same_cost("its newest requests", [&] {
+    EXPECT_EQ(store.network.requests({.session = one.id, .limit = 3}).value().size(), 3U);
+  });
   compare([&] {
+    fill_audit(one.id, principal_, "allowed");
+    fill(("runs (id, session_id, principal_id, language, status, background, code_sha256, "
+          "server_id, queued_at, finished_at, record, was_read) SELECT 'read_' || value, '" +
+          read.id + "', '" + principal_ +
+          "', 'python', 'completed', 0, '', 'server', value, value, '{}', 1")
+             .c_str());
     fill(("files SELECT value + 10, '" + one.id + "', NULL, 'a1', 'modified', 1, NULL, value + 10")
              .c_str());
     fill(("runs (id, session_id, principal_id, language, status, background, code_sha256, "
@@ -283,11 +371,15 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   expect_same_cost("one run", [&] { EXPECT_TRUE(store.runs.find(principal_, run.id).ok()); });
   expect_same_cost("its audit", [&] { EXPECT_TRUE(store.audit.of_session(one.id, 5).ok()); });
   expect_same_cost("that of the network", [&] { EXPECT_TRUE(store.network.requests({}).ok()); });
-  expect_same_cost("what it leaves",
-                   [&] { EXPECT_TRUE(store.sessions.has_traces(one.id, base::now_ms()).ok()); });
+  const Session read = created("read");
+  ended(read);
+  expect_same_cost("what it leaves", [&] {
+    EXPECT_FALSE(store.sessions.has_traces(read.id, base::now_ms()).value());
+  });
+  expect_same_cost("busy ones", [&] { EXPECT_EQ(store.runs.busy_sessions().value().size(), 1U); });
   expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.past.bytes_of_runs().ok()); });
   compare([this] { delete_many(); });
-  EXPECT_EQ(store.runs.counts().value().runs["completed"].runs, 5000);
+  EXPECT_EQ(store.runs.counts().value().runs["completed"].runs, 5001);
   const auto file = Database::open(path()).value();
   ASSERT_TRUE(
       file->execute("UPDATE runs SET session_id = '" + one.id + "' WHERE session_id LIKE 'old_%'")
@@ -297,6 +389,40 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
       << "the newest of a session are counted once";
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 100, 1).ok()); }), 1000)
       << "where none is old enough, no session is looked at";
+}
+
+// What is asked of all of a principal's own has the bound of these, kept_sessions_max, and looks at
+// each of them once.
+TEST_F(GrowthTest, WhatIsAskedOfAPrincipalsOwnIsBoundedByTheirNumber) {
+  constexpr std::int64_t kOwn = 5000;
+  constexpr std::int64_t kStepsForEach = 30;
+  created("one");
+  Store& store = *store_;
+  expect_same_cost("sessions with a box",
+                   [&] { EXPECT_EQ(store.session_lists.with_box(principal_).value().size(), 1U); });
+  expect_same_cost("the oldest",
+                   [&] { EXPECT_TRUE(store.session_lists.oldest(principal_, 1).ok()); });
+  expect_same_cost("the newest",
+                   [&] { EXPECT_TRUE(store.session_lists.newest(principal_, false, 1).ok()); });
+  compare([&] {
+    const auto file = Database::open(path()).value();
+    const std::string rows =
+        "INSERT INTO sessions (id, principal_id, name, template, status, ends_with_connection, "
+        "limits, env, idle_seconds, retention_seconds, created_at, last_used_at) SELECT 'own_' || "
+        "value, '" +
+        principal_ +
+        "', 'own_' || value, 'host', 'stopped', 0, '{}', '{}', 600, 600, value, value FROM "
+        "generated";
+    ASSERT_TRUE(file->execute(kNumbers + rows).ok());
+  });
+  const SessionBounds bounds(1'000'000, 1'000'000);
+  EXPECT_LT(
+      cost_of([&] { EXPECT_TRUE(store.sessions.create(session(), std::nullopt, bounds).ok()); }),
+      kOwn * kStepsForEach);
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.session_lists.count_kept(principal_).ok()); }),
+            kOwn * kStepsForEach);
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.session_lists.unnamed(principal_, {}, 1).ok()); }),
+            kOwn * kStepsForEach);
 }
 
 TEST_F(GrowthTest, RequestsThatMakeWayCostTheSameHoweverManyThereAre) {

@@ -298,6 +298,19 @@ TEST_F(NetworkTableTest, OneWhoAsksALotTakesNothingFromTheOthers) {
   EXPECT_EQ(count(quiet) + count(loud), 95);
 }
 
+TEST_F(NetworkTableTest, OneLineTellsOfThoseThatMakeWayInAMinute) {
+  listen();
+  const Session one = created();
+  add(one, 1, kMost);
+  EXPECT_TRUE(heard_.empty());
+  add(one, 1000, 7);
+  for (int i = 0; i < 5; ++i) add(one, 2000 + 10 * i, 3);
+  ASSERT_EQ(heard_.size(), 1U);
+  EXPECT_EQ(heard_[0].level, Notice::Level::kInfo);
+  EXPECT_TRUE(heard_[0].message.starts_with("7 requests deleted from the audit"))
+      << heard_[0].message;
+}
+
 TEST_F(NetworkTableTest, TheOldestRequestsOfOnePrincipalMakeWay) {
   const Session one = created();
   const Session two = created();

@@ -114,9 +114,14 @@ TEST_F(SessionEndsTest, OneWhoseLifetimeIsOverGoesWhereTheClockCanBeBelieved) {
   Moment past = moment_now();
   past.now_ms -= 365LL * 86'400'000;
   ASSERT_TRUE(store_->upkeep.begin_sweep(past, past.uptime_ms, {}, 86400).ok());
-  for (const Session& session : {sure, unsure}) {
-    EXPECT_EQ(ends().end_of_lifetime(session).kind, Kind::kNotFound);
-  }
+  const base::Error gone = ends().end_of_lifetime(sure);
+  const base::Error held_back = ends().end_of_lifetime(unsure);
+  EXPECT_EQ(gone.kind, Kind::kNotFound);
+  EXPECT_EQ(held_back.kind, Kind::kNotFound);
+  EXPECT_NE(gone.message.find("it was deleted with its files"), std::string::npos) << gone.message;
+  EXPECT_EQ(held_back.message.find("deleted"), std::string::npos) << held_back.message;
+  EXPECT_NE(held_back.message.find("its files are kept for now"), std::string::npos)
+      << held_back.message;
   EXPECT_EQ(status_of(sure), SessionStatus::kDestroyed);
   EXPECT_EQ(status_of(unsure), SessionStatus::kStopped);
   EXPECT_TRUE(fs::exists(directory_of(unsure)));

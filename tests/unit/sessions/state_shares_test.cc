@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "sandbox/snapshot_index.h"
 #include "sessions/ground.h"
 #include "tests/unit/sessions/services_fixture.h"
 
@@ -39,6 +40,30 @@ TEST_F(StateSharesTest, ATenthOfTheDiskIsForOnePrincipal) {
   store(second, disk_bytes() / 20 + 8192);
   EXPECT_FALSE(StateShares(parts().ground).has_room(principal_));
   EXPECT_TRUE(StateShares(parts().ground).has_room("another"));
+}
+
+// A box looks for the file before each snapshot, whenever it was started.
+TEST_F(StateSharesTest, ASessionHasAFileForAsLongAsThereIsNoRoom) {
+  const Session first = kept();
+  const Session second = kept();
+  const std::string said = directory_of(second) + "/state/" + sandbox::kShareUsedUp;
+  EXPECT_TRUE(StateShares(parts().ground).tell(second));
+  EXPECT_FALSE(std::filesystem::exists(said));
+  store(first, disk_bytes() / 10 + 8192);
+  EXPECT_FALSE(StateShares(parts().ground).tell(second));
+  EXPECT_TRUE(std::filesystem::exists(said));
+  store(first, 1);
+  EXPECT_TRUE(StateShares(parts().ground).tell(second));
+  EXPECT_FALSE(std::filesystem::exists(said));
+}
+
+TEST_F(StateSharesTest, TheSweepTellsSessionsThatRun) {
+  const Session first = kept();
+  const Session second = kept();
+  const std::string said = directory_of(second) + "/state/" + sandbox::kShareUsedUp;
+  store(first, disk_bytes() / 10 + 8192);
+  parts().sweeper.sweep({});
+  EXPECT_TRUE(std::filesystem::exists(said));
 }
 
 TEST_F(StateSharesTest, ItLooksOnceInAWhile) {

@@ -1,6 +1,7 @@
 // A sweep puts right what dead servers and boxes left, and nothing that somebody has in hand.
 #include "sessions/sweeper.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +12,9 @@
 #include <string>
 #include <thread>
 
+#include "base/fd.h"
 #include "base/random_id.h"
+#include "sandbox/dropped_outputs.h"
 #include "sessions/moment.h"
 #include "sessions/patience.h"
 #include "sessions/run_table.h"
@@ -122,9 +125,37 @@ TEST_F(SweeperTest, ADirectoryThatIsMadeAgainAfterItsSessionGoesToo) {
     sweep();
     EXPECT_TRUE(fs::exists(directory_of(session))) << "somebody is at work there";
   }
+  EXPECT_TRUE(notices().empty());
+  const Session other = kept();
+  ASSERT_TRUE(parts().ends.end(other, "why").ok());
+  fs::create_directories(directory_of(other));
   sweep();
   EXPECT_FALSE(fs::exists(directory_of(session)));
+  EXPECT_FALSE(fs::exists(directory_of(other)));
   EXPECT_TRUE(fs::exists(nobodys));
+  ASSERT_EQ(notices().size(), 1U) << "one line, however many";
+  EXPECT_EQ(notices()[0].level, Notice::Level::kInfo);
+  EXPECT_TRUE(notices()[0].message.starts_with("2 directories deleted")) << notices()[0].message;
+  sweep();
+  EXPECT_EQ(notices().size(), 1U);
+}
+
+TEST_F(SweeperTest, OneLineTellsWhichOutputsABoxHasDropped) {
+  const Session session = kept();
+  const auto directory =
+      base::open_file(AT_FDCWD, directory_of(session), O_RDONLY | O_DIRECTORY).value();
+  sweep();
+  EXPECT_TRUE(notices().empty());
+  EXPECT_TRUE(sandbox::add_dropped_outputs(directory.get(), {2, 1000}));
+  EXPECT_TRUE(sandbox::add_dropped_outputs(directory.get(), {1, 234}));
+  sweep();
+  ASSERT_EQ(notices().size(), 1U);
+  EXPECT_EQ(notices()[0].level, Notice::Level::kInfo);
+  EXPECT_EQ(notices()[0].session_id, session.id);
+  EXPECT_NE(notices()[0].message.find("1234 bytes of 3 runs"), std::string::npos)
+      << notices()[0].message;
+  sweep();
+  EXPECT_EQ(notices().size(), 1U) << "what was told is over";
 }
 
 TEST_F(SweeperTest, AnEmptyDirectoryOfNoSessionGoesUnlessSomebodyHasIt) {

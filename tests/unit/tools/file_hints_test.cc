@@ -19,6 +19,7 @@ TEST(FileHints, NameTheCodeThatReadsTheFile) {
     EXPECT_NE(hint.find(words), std::string::npos) << hint;
     EXPECT_NE(hint.find("\"/workspace/a \\\"b\\\"\""), std::string::npos) << hint;
   }
+  EXPECT_NE(hint_of_type("image/avif", "/workspace/a.avif").find("Image.open"), std::string::npos);
   EXPECT_EQ(hint_of_type("text/csv", "/workspace/a.csv"), "");
 }
 

@@ -61,4 +61,30 @@ TEST_F(PauseTest, OneThatRunsIsPaused) {
   EXPECT_EQ(sandbox_.started().size(), 1U);
 }
 
+TEST_F(PauseTest, OneThatStaysInMemorySaysWhyAndOnlyInOneLine) {
+  sandbox::BoxStatus now;
+  sandbox_.hook_boxes({.tell = [&now](const std::string&, sandbox::BoxStatus& told) {
+    told.paused = now.paused;
+    told.is_storing = now.is_storing;
+    told.held_by = now.held_by;
+  }});
+  const auto made = manager_->services().sessions.create(principal_, {}).value();
+  now.paused = now.is_storing = true;
+  const auto storing = pause(made.session.id);
+  EXPECT_EQ(storing.structured_content["tier"], "frozen");
+  EXPECT_EQ(storing.structured_content["note"],
+            "what it knows is being stored; it wakes by itself at the next use");
+  now.is_storing = false;
+  EXPECT_EQ(pause(made.session.id).structured_content["note"],
+            "it stays in memory; it wakes by itself at the next use");
+  now.held_by = "process 7 (a\nb)";
+  const auto held = pause(made.session.id);
+  const auto note = held.structured_content["note"].get<std::string>();
+  EXPECT_EQ(note,
+            "it stays in memory, since process 7 (a\\nb); what can be stored of it is stored; it "
+            "wakes by itself at the next use");
+  EXPECT_NE(text_of(held).find(", tier frozen, "), std::string::npos) << text_of(held);
+  EXPECT_NE(text_of(held).find(note), std::string::npos);
+}
+
 }  // namespace

@@ -176,7 +176,7 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
       {"a package",
        [&](const auto& s) { fs::create_directories(directory_of(s) + "/home/.local/lib"); }},
       {"stored state",
-       [&](const auto& s) { fs::create_directories(directory_of(s) + "/snapshot"); }},
+       [&](const auto& s) { fs::create_directories(directory_of(s) + "/state/python"); }},
       {"something shared",
        [&](const auto& s) {
          const base::UniqueFd source = base::make_memory_file("source", "x").value();

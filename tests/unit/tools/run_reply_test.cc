@@ -58,4 +58,19 @@ TEST_F(RunReplyTest, TheProgressOfARunThatGoesOnIsItsNewestLineAndTheTimeItHas) 
   EXPECT_EQ(newest_line(), "reading the session's stored variables (42 of 60 seconds left)");
 }
 
+TEST_F(RunReplyTest, ATaskSaysBehindWhatItWaitsAndTheTimeItHas) {
+  const auto message = [this] { return tools::task_of_run(state_).message; };
+  EXPECT_EQ(message(), "queued, run_id run_1 in session session_a");
+  state_.run.waits_for = "run_0";
+  EXPECT_EQ(message(),
+            "queued behind run_0 (cancel_run ends that one), run_id run_1 in session session_a");
+  state_.run.status = RunStatus::kRunning;
+  state_.run.left_ms = 549'900;
+  state_.run.timeout_seconds = 600;
+  EXPECT_EQ(message(), "running (549 of 600 seconds left), run_id run_1 in session session_a");
+  state_.run.status = RunStatus::kCompleted;
+  state_.run.left_ms = 0;
+  EXPECT_EQ(message(), "completed, run_id run_1 in session session_a");
+}
+
 }  // namespace

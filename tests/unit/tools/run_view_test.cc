@@ -46,6 +46,24 @@ TEST(RunView, ShortOutputIsWhole) {
   EXPECT_EQ(view_of(run, "hello\n", 2)["stdout_next_offset"], 6) << "who reads on goes on";
 }
 
+TEST(RunView, WhatSaysNothingIsLeftOut) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.error = sandbox::RunError{"ValueError", "", "", sandbox::Cause::kException, "", ""};
+  run.network.refused.push_back({"evil.test", "not allowed"});
+  const json value = view_of(run, "");
+  EXPECT_EQ(value["error"], (json{{"name", "ValueError"}, {"cause", "exception"}}));
+  EXPECT_EQ(value["network"],
+            (json{{"refused", {{{"host", "evil.test"}, {"reason", "not allowed"}}}}}));
+  EXPECT_NE(text_of_run(value).find("error (exception): ValueError\n"), std::string::npos)
+      << text_of_run(value);
+  run.network.refused.clear();
+  run.network.allowed = {"web.test:80"};
+  EXPECT_EQ(view_of(run, "")["network"], (json{{"allowed", {"web.test:80"}}, {"bytes", 0}}));
+  EXPECT_NE(text_of_run(view_of(run, "")).find("network: reached web.test:80, 0 bytes\n"),
+            std::string::npos);
+}
+
 TEST(RunView, LongOutputIsHeadAndTail) {
   sandbox::Run run = finished_run();
   const json value = view_of(run, "HEAD" + std::string(100'000, 'x') + "TAIL");

@@ -85,6 +85,39 @@ TEST(Arguments, BadOnesAreNamed) {
   EXPECT_EQ(refusal(json::array()), "arguments must be an object");
 }
 
+TEST(Arguments, HalfACharacterIsReplacedInContentAndRefusedInNames) {
+  const std::string half = "\xed\xa0\x80";
+  const std::vector<Argument> table = {
+      {.name = "text", .is_content = true},
+      {.name = "path"},
+      {.name = "names", .type = Argument::Type::kStringList},
+      {.name = "lines", .type = Argument::Type::kStringList, .is_content = true},
+      {.name = "env", .type = Argument::Type::kStringMap, .is_content = true},
+      {.name = "object", .type = Argument::Type::kObject}};
+  const auto taken = check_arguments(
+      table, {{"text", "a" + half}, {"lines", {"b", half}}, {"env", {{"A", half}}}, {"path", "p"}});
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(taken.value().text("text"), "a\uFFFD");
+  EXPECT_EQ(taken.value().list("lines"), (std::vector<std::string>{"b", "\uFFFD"}));
+  EXPECT_EQ(taken.value().map("env").at("A"), "\uFFFD");
+  EXPECT_EQ(taken.value().told_of_halves(),
+            "env, lines, text have U+FFFD in place of half a character (a lone surrogate)");
+  const auto genuine = check_arguments(table, {{"text", "\uFFFD"}, {"path", "\uFFFD"}});
+  ASSERT_TRUE(genuine.ok());
+  EXPECT_EQ(genuine.value().told_of_halves(), "");
+  const json names[] = {{{"path", half}},
+                        {{"names", {"a", half}}},
+                        {{"env", {{half, "A"}}}},
+                        {{"object", {{"a", {half}}}}}};
+  for (const json& given : names) {
+    const auto refused = check_arguments(table, given);
+    ASSERT_FALSE(refused.ok()) << given.begin().key();
+    const std::string& said = refused.error().message;
+    EXPECT_TRUE(said.starts_with(given.begin().key())) << said;
+    EXPECT_NE(said.find("half a character"), std::string::npos) << said;
+  }
+}
+
 std::string refusal_of_environment(const std::map<std::string, std::string>& env) {
   const auto checked = check_environment(env);
   return checked.ok() ? "accepted" : checked.error().message;

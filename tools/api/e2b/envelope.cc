@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "mcp/half_characters.h"
+#include "tools/api/api.h"
+#include "tools/arguments.h"
 
 namespace tools::api::e2b {
 
@@ -27,6 +30,17 @@ base::Result<std::string_view> next_message(std::string_view& body) {
   return message;
 }
 
+// Arguments and variables of a process are content; all else of a message are names.
+void replace_halves_of_process(json& process) {
+  for (const char* key : {"args", "envs"}) {
+    const auto given = process.find(key);
+    if (given == process.end() || !given->is_structured()) continue;
+    for (json& text : *given) {
+      if (text.is_string()) text = mcp::with_replaced_halves(text.get_ref<const std::string&>());
+    }
+  }
+}
+
 }  // namespace
 
 std::string enveloped(unsigned char flags, const json& message) {
@@ -39,9 +53,19 @@ std::string enveloped(unsigned char flags, const json& message) {
 }
 
 base::Result<json> parse_message(std::string_view text) {
-  auto parsed = base::parse_json(text.empty() ? "{}" : text);
-  if (parsed.ok() && parsed.value().is_object()) return parsed;
-  return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
+  auto parsed = parse_body(text.empty() ? "{}" : text);
+  if (!parsed.ok() || !parsed.value().is_object()) {
+    return base::error(Error::Kind::kInvalid, "the message must be a JSON object");
+  }
+  json& message = parsed.value();
+  if (!mcp::has_half(message)) return parsed;
+  if (message.contains("process") && message["process"].is_object()) {
+    replace_halves_of_process(message["process"]);
+  }
+  for (const auto& [name, member] : message.items()) {
+    if (mcp::has_half(name) || mcp::has_half(member)) return half_in_name(name);
+  }
+  return parsed;
 }
 
 base::Result<std::vector<json>> messages_in(std::string_view body) {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "sandbox/limits.h"
+#include "sandbox/output.h"
 #include "sessions/follow.h"
 #include "sessions/quotas.h"
 #include "sessions/run_files.h"
@@ -39,6 +40,7 @@ namespace {
 
 constexpr std::size_t kExecuteBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
 constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 
 struct Cell {
   sandbox::RunRequest run;
@@ -47,10 +49,10 @@ struct Cell {
 
 base::Result<Cell> cell_in(const Services& services, const Request& request) {
   static const std::vector<Argument> kTable{
-      {.name = "code", .required = true, .most = sandbox::kCodeBytesMax},
+      {.name = "code", .required = true, .most = sandbox::kCodeBytesMax, .is_content = true},
       {.name = "context_id", .most = 100},
       {.name = "language", .most = 100},
-      {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200}};
+      {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200, .is_content = true}};
   Cell cell;
   cell.session = TRY(session_of(services, request));
   const Arguments given = TRY(body_of(kTable, request));
@@ -99,13 +101,27 @@ bool is_figure(const json& output) {
          output.value("text", std::string()).starts_with("Figure(");
 }
 
+// All that a value says of itself, where the output has it in short and a file the whole. Programs
+// read it there.
+std::string whole_text_of(const Services& services, const RunState& state, const json& output) {
+  const std::string shown = output.value("text", std::string());
+  const std::string name = sandbox::whole_name(output, state.run.run_id, "text");
+  if (name.empty()) return shown;
+  const auto whole =
+      services.run_files.read(state.session_id, state.run.run_id, name, 0, kTextBytesMax + 1);
+  if (!whole.ok() || whole.value().size() > kTextBytesMax) return shown;
+  return to_utf8(whole.value());
+}
+
 // In the shape of a Jupyter display, and their charts.
 json result_event(const Services& services, const RunState& state, const json& output) {
   json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
   for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
     if (output.contains(format)) result[format] = output[format];
   }
-  if (result.value("text", json()).is_string()) result["text"] = unquoted(result["text"]);
+  if (result.value("text", json()).is_string()) {
+    result["text"] = unquoted(whole_text_of(services, state, output));
+  }
   if (json columns = columns_of(output.value("json", json())); !columns.empty()) {
     result["data"] = std::move(columns);
   }

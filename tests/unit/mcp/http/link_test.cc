@@ -75,11 +75,12 @@ class LinkTest : public ::testing::Test {
   void run_works() {
     for (const auto& work : std::exchange(host_.works, {})) work();
   }
-  void expect_told_refusal(int status) {
+  std::string expect_told_refusal(int status) {
     EXPECT_EQ(host_.refusals, (NotingHost::Refusals{{status, "192.0.2.7"}}));
     const std::string answer = got();
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + std::to_string(status) + " ")) << answer;
     EXPECT_NE(answer.find("X-Request-Id: " + host_.last_id + "\r\n"), std::string::npos) << answer;
+    return answer;
   }
 
   NotingHost host_;
@@ -133,7 +134,18 @@ TEST_F(LinkTest, TellsOfAHeadThatIsTooSlow) {
 TEST_F(LinkTest, TellsOfARequestThatNobodyHasTimeFor) {
   host_.serves = false;
   send(kWholeHead);
-  expect_told_refusal(503);
+  const std::string answer = expect_told_refusal(503);
+  EXPECT_NE(answer.find("\r\nRetry-After: 1\r\n"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\ntoo many requests wait here: try again in 1 second\n"));
+}
+
+TEST_F(LinkTest, TellsWhoIsKnownThatItAsksTooMuch) {
+  host_.serves = false;
+  link_->belongs_to("alice");
+  send("HEAD / HTTP/1.1\r\n\r\n");
+  const std::string answer = expect_told_refusal(429);
+  EXPECT_NE(answer.find("\r\nRetry-After: 1\r\n"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << "the answer to a HEAD has no body";
 }
 
 TEST_F(LinkTest, DoesNotTellOfWhatOthersRefuse) {

@@ -1,10 +1,12 @@
 // The whole of it in one process: requests, sessions, streams.
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "mcp/worker_pool.h"
 #include "tests/unit/mcp/http/http_fixture.h"
 #include "tests/unit/mcp/pipe_client.h"
 
@@ -73,6 +75,36 @@ TEST_F(Http, OnePrincipalLeavesRoomForTheOthers) {
     EXPECT_NE(receive(fd).find("held"), std::string::npos);
     ::close(fd);
   }
+}
+
+// What one who calls has by default: eight at work for each processor, and a thousand that wait, in
+// both queues.
+TEST(ServeOptions, HaveDefaultsThatHold) {
+  const ServeOptions options;
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  EXPECT_EQ(options.calls_at_work_each, 8 * processors);
+  EXPECT_EQ(options.calls_at_work_beside_others_each, std::max<std::size_t>(1, processors / 2));
+  EXPECT_EQ(options.call_queue_each, 1000U);
+  EXPECT_EQ(options.bounds.queue_each, 1000U);
+  EXPECT_EQ(options.calls_per_minute_each, 0U);
+  std::latch release(1);
+  std::atomic<std::size_t> at_work = 0;
+  WorkerPool calls(options.call_threads, options.call_queue,
+                   {options.call_threads_each, options.call_queue_each, options.calls_at_work_each,
+                    options.calls_at_work_beside_others_each});
+  std::size_t taken = 0;
+  while (calls.run("alice", [&] {
+    ++at_work;
+    release.wait();
+  })) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, 8 * processors + 1000);
+  while (at_work < 8 * processors) std::this_thread::yield();
+  EXPECT_TRUE(calls.run("bob", [] {})) << "she leaves room";
+  EXPECT_EQ(at_work, 8 * processors);
+  release.count_down();
+  EXPECT_TRUE(calls.wait_until_idle(std::chrono::seconds(60)));
 }
 
 TEST_F(Http, ARateHoldsForEachPrincipalAndNotForTheUnbounded) {

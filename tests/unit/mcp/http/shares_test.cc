@@ -127,6 +127,57 @@ TEST_F(Shares, BodiesThatHoldThreadsGiveWay) {
   expect_room_for_others();
 }
 
+// All threads that she may have wait for her bodies, and one request for its turn.
+TEST_F(Shares, WhoHasHerPartOfTheQueueIsRefusedAsARouteRefuses) {
+  options_.bounds.threads = 8;
+  options_.bounds.queue_each = 1;
+  Route rest;
+  rest.method = "POST";
+  rest.path = "/rest";
+  rest.answer = [](const Request&) { return Response(); };
+  rest.refusal = [](int status, const std::string& message) {
+    Response response;
+    response.status = status;
+    response.content_type = "application/json";
+    response.body = "{\"said\":\"" + message + "\"}";
+    return response;
+  };
+  options_.routes.push_back(std::move(rest));
+  start();
+  const std::string whole = large_request("alice", kPart);
+  for (int i = 0; i < 7; ++i) send_nearly_all(whole);
+  const auto ask_rest = [](const std::string& who) {
+    return "POST /rest HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-Id: mine\r\n"
+           "Content-Length: 1\r\nAuthorization: Bearer " +
+           who + "\r\n\r\nx";
+  };
+  const auto expect_refused = [](const std::string& answer, const std::string& words) {
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 429 ")) << answer;
+    EXPECT_NE(answer.find("\r\nRetry-After: 1\r\n"), std::string::npos) << answer;
+    EXPECT_NE(answer.find(words), std::string::npos) << answer;
+  };
+  // Of two that are put off one has the place, and nobody knows which comes first.
+  greedy_.push_back(connect());
+  send(greedy_.back(), ask_rest("alice"));
+  greedy_.push_back(connect());
+  send(greedy_.back(), ask_rest("alice"));
+  const std::string refused = first_refused();
+  expect_refused(refused, "{\"said\":\"too many calls at once: try again in 1 second\"}");
+  EXPECT_NE(refused.find("\r\nX-Request-Id: mine\r\n"), std::string::npos) << refused;
+  expect_refused(ask(large_request("alice", 1)), "too many calls at once: try again in 1 second");
+  EXPECT_TRUE(ask(ask_rest("bob")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(Shares, ARefusalForWantOfRoomSaysWhenToTryAgain) {
+  options_.bounds.bodies_bytes = 7 * kPart / 2;
+  options_.bounds.small_body = kPart / 2;
+  start();
+  const std::string refused = ask(large_request("alice", 4 * kPart));
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
+  EXPECT_NE(refused.find("\r\nRetry-After: 1\r\n"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("try again in 1 second"), std::string::npos) << refused;
+}
+
 TEST_F(Shares, OneAloneMayHaveAllTheRoom) {
   options_.bounds.bodies_bytes = 7 * kPart / 2;
   options_.bounds.small_body = kPart / 2;

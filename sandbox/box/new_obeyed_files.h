@@ -1,0 +1,31 @@
+// Tells which files that programs of the host obey a run has made in folders of the host. Those
+// that are there when a box starts are covered; what is not there cannot be.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+
+#include "sandbox/box_spec.h"
+
+namespace sandbox::box {
+
+// By path in the box. Both, since a file may get the inode of the link that it replaces.
+struct ObeyedName {
+  ino_t inode;
+  mode_t type;
+
+  friend bool operator==(const ObeyedName&, const ObeyedName&) = default;
+};
+using ObeyedNames = std::map<std::string, ObeyedName>;
+
+// Returns what is there of kObeyedFiles at the top of each folder of the host that can be written
+// to in the box with this root.
+ObeyedNames find_obeyed_names(int root_fd, const BoxSpec& spec);
+
+// Returns what whoever made the run is to know of those that were not there before, or were others;
+// empty: there are none.
+std::string note_of_new_names(const ObeyedNames& before, const ObeyedNames& now);
+
+}  // namespace sandbox::box

@@ -1,0 +1,32 @@
+"""Large frames of polars in a snapshot: as Arrow's buffers, which the next Python maps. Small ones are as polars pickles them, a copy."""
+
+import sys
+
+LARGE_BYTES = 16 << 20  # below, importing pyarrow takes longer than the copy
+_SAME_IN_ARROW = {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64", "Boolean", "String", "Binary",
+                  "Date", "Datetime", "Duration", "Time"}
+
+
+def reduced(value):
+    """How pickle makes it again; None: as the library has it. The writer has none of the threads of polars, which parts of frames would need."""
+    polars = sys.modules.get("polars")
+    if polars is None or type(value) not in (polars.DataFrame, polars.Series):
+        return None
+    is_series = type(value) is polars.Series
+    frame = value.to_frame() if is_series else value
+    is_same = all(type(column.dtype).__name__ in _SAME_IN_ARROW or getattr(column.dtype, "__name__", "") in _SAME_IN_ARROW for column in frame.iter_columns())
+    if not is_same or frame.estimated_size() < LARGE_BYTES or any(column.n_chunks() != 1 for column in frame.iter_columns()):
+        return None
+    try:
+        table = frame.to_arrow(compat_level=polars.CompatLevel.newest())
+    except Exception:  # pyarrow is not here, or one of another version
+        return None
+    return frame_of_arrow, (table, is_series)
+
+
+def frame_of_arrow(table, is_series):
+    """Called by a snapshot."""
+    import polars
+
+    frame = polars.from_arrow(table, rechunk=False)
+    return frame.to_series(0) if is_series else frame
