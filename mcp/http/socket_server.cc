@@ -335,7 +335,8 @@ void SocketServer::answer(const std::shared_ptr<Link>& link, std::string head,
       this->answer(link, std::move(head), begun);
     });
     if (waits) return;
-    return link->finish(refuse_request(head, *std::move(answer.put_off), handler_, bounds_));
+    return link->finish(
+        refuse_request(filtered.text, *std::move(answer.put_off), handler_, bounds_));
   }
   if (answer.take_over) return link->give_away(head, answer.take_over);
   if (!answer.later) return link->finish(std::move(answer));

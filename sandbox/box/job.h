@@ -30,6 +30,9 @@ struct Job {
   EventLoop::TimerId escalation = 0;
   std::int64_t deadline_at_ms = 0;  // steady clock; while held, what is left of it
   bool deadline_held = false;
+  int escalation_step = 0;
+  std::int64_t escalation_at_ms = 0;  // as deadline_at_ms
+  bool escalation_held = false;
   FileChanges::Snapshot files_before;
   ObeyedNames obeyed_before;
   std::int64_t started_file_time_ns = 0;

@@ -64,6 +64,13 @@ void make_small(int run_fd) {
 
 void KeptOutputs::add(const std::string& run_id) {
   if (!std::exchange(found_earlier_, true)) find_earlier(run_id);
+  // The first of several runs that end at once finds the others, which have their records.
+  const auto known = std::find_if(kept_.begin(), kept_.end(),
+                                  [&run_id](const Kept& kept) { return kept.run_id == run_id; });
+  if (known != kept_.end()) {
+    std::rotate(known, known + 1, kept_.end());  // it is the newest
+    return;
+  }
   const base::UniqueFd run = open_directory(runs_fd_, run_id.c_str());
   if (!run.valid()) return;
   kept_.push_back({run_id, bytes_of_run(run.get())});

@@ -46,8 +46,9 @@ base::Result<std::unique_ptr<KeptShell>> KeptShell::open(EventLoop& loop, int di
                                                          int root_fd,
                                                          std::optional<std::uint32_t> owner) {
   auto directory = TRY(base::duplicate(directory_fd));
+  auto side = TRY(SideThread::create(loop));
   std::unique_ptr<KeptShell> kept(new KeptShell(loop, std::move(directory), root_fd, owner));
-  kept->side_ = TRY(SideThread::create(loop));
+  kept->side_ = std::move(side);
   return kept;
 }
 

@@ -51,6 +51,8 @@ constexpr std::int64_t kGrowthPart = 8;
 constexpr std::int64_t kHeardBytes = 256 << 10;  // after which a wish waits anew
 constexpr int kFloors = 2;                       // of free space that snapshots leave
 constexpr std::chrono::milliseconds kWorkMost{60'000};
+// Each language has such a wait, and a server that hears nothing for 30 s ends the box.
+constexpr std::chrono::seconds kPutPatience{3};
 
 // Sends an answer: when the next snapshot may come, what is known of large values, and how many
 // bytes one may have that nobody asks for. Where nobody reads it, it is dropped: who writes waits
@@ -78,8 +80,9 @@ base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int di
                                                          const std::string& name, const Most& most,
                                                          SnapshotFiles::Check check) {
   auto directory = TRY(base::duplicate(directory_fd));
+  auto side = TRY(SideThread::create(loop));  // before it: its end has work for the thread
   std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, most, check));
-  kept->side_ = TRY(SideThread::create(loop));
+  kept->side_ = std::move(side);
   return kept;
 }
 
@@ -111,7 +114,8 @@ KeptState::~KeptState() {
 // Takes what was written before the interpreter or the box ended and nobody has heard yet: no more
 // than the pipe holds now, whoever goes on writing, and no more than one snapshot.
 void KeptState::end_conversation() {
-  side_->finish();
+  const auto latest = Clock::now() + kPutPatience;
+  end_put(latest);
   int left = 0;
   if (pipe_.valid()) (void)::ioctl(pipe_.get(), FIONREAD, &left);
   const std::int64_t ends = ends_;
@@ -121,8 +125,15 @@ void KeptState::end_conversation() {
     if (left <= 0 || !read_some(static_cast<std::size_t>(left))) break;
     left -= static_cast<int>(unread_.size() - had);
   }
-  side_->finish();
+  end_put(latest);
   hang_up();
+}
+
+// The loop stands still meanwhile, and whoever asks the box for anything has so much patience.
+void KeptState::end_put(Clock::time_point latest) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(latest - Clock::now());
+  if (!side_->finish_within(left)) put_.request_stop();
+  side_->finish();
 }
 
 void KeptState::reader_has_ended() {
@@ -161,6 +172,7 @@ base::Result<KeptState::Ends> KeptState::give() {
 bool KeptState::has_snapshot() const { return files_.is_there(); }
 
 void KeptState::forget() {
+  put_.request_stop();
   side_->finish();
   hang_up();
   files_.forget();
@@ -389,9 +401,10 @@ void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
   loop_.cancel(rest_end_);
   if (is_wished()) loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
-  side_->run([this, put = std::move(put).value(), is_all,
+  put_ = std::stop_source();
+  side_->run([this, put = std::move(put).value(), stop = put_.get_token(), is_all,
               is_asked = is_wished()](const std::stop_token&) -> std::function<void()> {
-    const bool is_there = put();
+    const bool is_there = put(stop);
     return [this, is_there, is_all, is_asked] {
       files_.finished(is_there);
       if (is_there && is_asked) bytes_before_ = files_.bytes_there();

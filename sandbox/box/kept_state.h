@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,8 @@ class KeptState {
   [[nodiscard]] bool take_no_share();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name, const Most& most,
             SnapshotFiles::Check check);
 
@@ -130,15 +133,16 @@ class KeptState {
   void listen(bool listens);
   void listen_in(std::chrono::milliseconds pause);
   void end_conversation();
+  // Waits for what is put on the disk, which is given up at that time.
+  void end_put(Clock::time_point latest);
   void hang_up();
-
-  using Clock = std::chrono::steady_clock;
 
   EventLoop& loop_;
   SnapshotFiles files_;
   const Most most_;
   std::int64_t bytes_before_;  // of a snapshot that was read, or the last that was asked for
   std::unique_ptr<SideThread> side_;
+  std::stop_source put_;    // what is being put on the disk
   base::UniqueFd pipe_;     // packets come in
   base::UniqueFd answers_;  // and numbers go out
   std::string unread_;      // of packets, from taken_ on

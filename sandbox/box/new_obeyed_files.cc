@@ -1,10 +1,15 @@
 #include "sandbox/box/new_obeyed_files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -22,6 +27,16 @@ base::UniqueFd open_directory_below(int directory, const std::string& name) {
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+bool is_of_this_machine(int directory) {
+  constexpr std::array<std::int64_t, 8> kOthers = {
+      NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+      FUSE_SUPER_MAGIC, V9FS_MAGIC,      CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC};
+  struct statfs filesystem {};
+  if (::fstatfs(directory, &filesystem) != 0) return false;
+  const auto magic = static_cast<std::int64_t>(filesystem.f_type);
+  return std::find(kOthers.begin(), kOthers.end(), magic) == kOthers.end();
+}
+
 void add_obeyed_name(int directory, const std::string& place, std::string_view name,
                      ObeyedNames& names) {
   struct stat status {};
@@ -32,10 +47,18 @@ void add_obeyed_name(int directory, const std::string& place, std::string_view n
 
 }  // namespace
 
-ObeyedNames find_obeyed_names(int root_fd, const BoxSpec& spec) {
-  ObeyedNames names;
+std::vector<HostFolder> folders_to_look_into(int root_fd, const BoxSpec& spec) {
+  std::vector<HostFolder> folders;
   for (const HostFolder& folder : spec.host_folders) {
-    if (!folder.writable) continue;
+    const base::UniqueFd top = open_directory_below(root_fd, place_of(folder).substr(1));
+    if (folder.writable && top.valid() && is_of_this_machine(top.get())) folders.push_back(folder);
+  }
+  return folders;
+}
+
+ObeyedNames find_obeyed_names(int root_fd, const std::vector<HostFolder>& folders) {
+  ObeyedNames names;
+  for (const HostFolder& folder : folders) {
     const std::string place = place_of(folder);
     const base::UniqueFd top = open_directory_below(root_fd, place.substr(1));
     struct statvfs mount {};

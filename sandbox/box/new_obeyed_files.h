@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sandbox/box_spec.h"
 
@@ -20,9 +21,14 @@ struct ObeyedName {
 };
 using ObeyedNames = std::map<std::string, ObeyedName>;
 
-// Returns what is there of kObeyedFiles at the top of each folder of the host that can be written
-// to in the box with this root.
-ObeyedNames find_obeyed_names(int root_fd, const BoxSpec& spec);
+// Returns the folders that can be looked into before and after each run: those that can be written
+// to, on a file system of this machine. One of a network or of another program (FUSE, 9p) may not
+// answer, and hutch-box would wait for it.
+std::vector<HostFolder> folders_to_look_into(int root_fd, const BoxSpec& spec);
+
+// Returns what is there of kObeyedFiles at the top of each of the folders, as far as that can be
+// written to in the box with this root.
+ObeyedNames find_obeyed_names(int root_fd, const std::vector<HostFolder>& folders);
 
 // Returns what whoever made the run is to know of those that were not there before, or were others;
 // empty: there are none.

@@ -34,6 +34,7 @@ base::Status Rest::freeze(bool frozen) {
     if (frozen) (void)of_.cgroup.freeze(false);
     return base::error(Error::Kind::kInternal, "the cgroup freezer did not answer");
   }
+  of_.runs.set_frozen(frozen);
   return base::done();
 }
 
@@ -53,12 +54,13 @@ base::Status Rest::pause(Pauser pauser) {
     paused_on_request_ = false;
     held_by_.clear();
     of_.runs.hold();
-    if (stores) store_and_rest(pauser);
+    if (stores) store_and_rest();
     if (!paused()) {
       return base::error(Error::Kind::kInternal, "its processes could not be frozen");
     }
   }
-  if (pauser == Pauser::kClient) paused_on_request_ = true;
+  // One that idleness has paused may be storing still.
+  if (pauser == Pauser::kClient && !std::exchange(paused_on_request_, true)) bound_storing();
   return base::done();
 }
 
@@ -76,15 +78,21 @@ bool Rest::has_files_in_memory() const {
 
 // Interpreters are there, which run nothing, and what runs have left behind: they are frozen when
 // all is stored that can be, and not needed any more where that is everything.
-void Rest::store_and_rest(Pauser pauser) {
+void Rest::store_and_rest() {
   is_storing_ = true;
   const int pause = ++pauses_;
   of_.runs.store([this, pause](const std::string& held_by) { rest_once_quiet(pause, held_by); });
-  if (!is_storing_ || pauser != Pauser::kClient) return;
-  const std::string held_by = what_holds_it();
-  if (held_by.empty()) return;
-  of_.loop.after(kStoringBesideOthersMost,
-                 [this, pause, held_by] { rest_once_quiet(pause, held_by); });
+}
+
+// Only what is there then is frozen for: a run that was on at the pause may be over, and storing
+// goes on where nothing else runs.
+void Rest::bound_storing() {
+  if (!is_storing_) return;
+  of_.loop.after(kStoringBesideOthersMost, [this, pause = pauses_] {
+    if (has_ended_ || !is_storing_ || pause != pauses_) return;  // somebody uses it
+    const std::string held_by = what_holds_it();
+    if (!held_by.empty()) rest_once_quiet(pause, held_by);
+  });
 }
 
 // A server may be about to open a file by the root of the box that it was given before the pause.

@@ -74,7 +74,9 @@ class Rest {
   // Names something in it that no snapshot has; empty: there is nothing.
   [[nodiscard]] std::string what_holds_it() const;
   [[nodiscard]] bool has_files_in_memory() const;
-  void store_and_rest(Pauser pauser);
+  void store_and_rest();
+  // For a client, that waits for what it has paused to stop.
+  void bound_storing();
   void rest_once_quiet(int pause, const std::string& held_by);
   void rest();
   // Takes turns with other boxes: each is to see what others have given back.

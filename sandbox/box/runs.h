@@ -125,9 +125,11 @@ class Runs {
   void network_used(const nlohmann::json& event);
   // A server knows of a run's end: what is done ahead of the next one no longer delays that.
   void end_was_told();
-  // While the box is frozen deadlines do not pass, and nothing starts: it could not answer.
-  void hold();
+  // Nothing starts meanwhile. Runs that are on go on, with all their limits.
+  void hold() { held_ = true; }
   void release();
+  // While the box is frozen deadlines do not pass, and nobody is killed for not listening.
+  void set_frozen(bool frozen);
   // Somebody has this session: interpreters that were started ahead for a language
   // that it has no runs in end soon.
   void end_unused_soon();
@@ -196,7 +198,10 @@ class Runs {
   void stop(Job& job, Cause cause);
   void end_what_it_started(const Job& job);
   void interrupt_children(Job& job);
-  void escalate(const std::string& run_id, int step);
+  void escalate(const std::string& run_id);
+  void arm_escalation(Job& job, int step, std::int64_t milliseconds);
+  void hold_times(Job& job);
+  void release_times(Job& job);
   void arm_deadline(Job& job, std::int64_t milliseconds);
   static std::int64_t left_ms(const Job& job);
   [[nodiscard]] bool is_waking(const Job& job) const;
@@ -235,8 +240,9 @@ class Runs {
   std::int64_t bytes_between_runs_ = 0;  // of the network, as they are carried: the next run tells
   std::deque<Run> ended_;
   std::string note_for_next_;
-  std::size_t waking_left_ = kWakingCharactersMost;  // for what the session's waking has to tell
-  bool closed_ = false;                              // the box has ended: nothing more is taken
+  std::size_t waking_left_ = kWakingCharactersMost;     // for what the session's waking has to tell
+  bool closed_ = false;                                 // the box has ended: nothing more is taken
+  std::optional<std::vector<HostFolder>> looked_into_;  // folders_to_look_into(), once known
   bool files_touched_ = true;
   bool files_end_too_ = false;
   int stops_ = 0;
@@ -245,6 +251,7 @@ class Runs {
   std::int64_t oom_kills_explained_ = 0;
   std::set<std::pair<std::int64_t, pid_t>> told_left_;  // the newest of tell_what_goes_on()
   bool held_ = false;
+  bool frozen_ = false;
   std::vector<JobPointer> held_starts_;  // that were to be tried again
 };
 

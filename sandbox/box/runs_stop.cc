@@ -83,8 +83,7 @@ void Runs::stop(Job& job, Cause cause) {
   // The group's is the process's own, too: of two it would take the second while it tells of the
   // first.
   if (!job.group_asked || job.worker->is_interrupted_by_frame()) job.worker->interrupt();
-  job.escalation =
-      context_.loop.after(kInterruptGroupAfter, [this, id = job.run.run_id] { escalate(id, 1); });
+  arm_escalation(job, 1, kInterruptGroupAfter.count());
 }
 
 // An interpreter that takes its interrupt as a frame would end by the signal that its group gets.
@@ -94,17 +93,23 @@ void Runs::interrupt_children(Job& job) {
   interrupt_processes_since(context_.init, job.worker->pid(), job.started_process_time);
 }
 
-void Runs::escalate(const std::string& run_id, int step) {
+// One that is frozen cannot listen: the time that it has for that stands still, and does not begin
+// anew each time that it is frozen.
+void Runs::arm_escalation(Job& job, int step, std::int64_t left_ms) {
+  job.escalation_step = step;
+  job.escalation_held = frozen_;
+  job.escalation_at_ms = frozen_ ? left_ms : steady_ms() + left_ms;
+  if (frozen_) return;
+  job.escalation =
+      context_.loop.after(milliseconds(left_ms), [this, id = job.run.run_id] { escalate(id); });
+}
+
+void Runs::escalate(const std::string& run_id) {
   const auto found = jobs_.find(run_id);
   if (found == jobs_.end() || found->second->worker == nullptr) return;
   Job& job = *found->second;
   job.escalation = 0;
-  if (held_) {  // frozen: it could not have listened
-    job.escalation =
-        context_.loop.after(kInterruptGroupAfter, [this, run_id, step] { escalate(run_id, step); });
-    return;
-  }
-  if (step == 1) {
+  if (job.escalation_step == 1) {
     // A second interrupt would hit programs while they tell what the first one has cut off.
     if (job.group_asked && !job.worker->is_interrupted_by_frame()) {
       job.group_interrupted = true;
@@ -112,9 +117,7 @@ void Runs::escalate(const std::string& run_id, int step) {
       interrupt_children(job);
     }
     const milliseconds kill_after = job.stop_cause == Cause::kPids ? kKillBombAfter : kKillAfter;
-    job.escalation = context_.loop.after(kill_after - kInterruptGroupAfter,
-                                         [this, run_id] { escalate(run_id, 2); });
-    return;
+    return arm_escalation(job, 2, (kill_after - kInterruptGroupAfter).count());
   }
   job.worker->kill_group();
 }
@@ -122,7 +125,7 @@ void Runs::escalate(const std::string& run_id, int step) {
 // Nobody in the box can tell it to go on, so this does. Who stops it again and again would do the
 // same to whatever starts next.
 void Runs::process_stopped(pid_t pid) {
-  if (held_) return;  // the box is frozen
+  if (frozen_) return;
   if (++stops_ <= kStopsMax) {
     context_.init.signal(pid, SIGCONT, wire::SignalTarget::kProcess);
     return;
@@ -167,25 +170,37 @@ std::int64_t Runs::left_ms(const Job& job) {
   return job.deadline == 0 ? 0 : std::max<std::int64_t>(job.deadline_at_ms - steady_ms(), 1);
 }
 
-void Runs::hold() {
-  if (held_) return;
-  held_ = true;
-  for (auto& [id, job] : jobs_) {
-    if (job->deadline == 0) continue;
-    context_.loop.cancel(job->deadline);
-    job->deadline_at_ms -= steady_ms();  // what is left, until they are released
-    job->deadline_held = true;
+void Runs::set_frozen(bool frozen) {
+  if (std::exchange(frozen_, frozen) == frozen) return;
+  for (auto& [id, job] : jobs_) frozen ? hold_times(*job) : release_times(*job);
+}
+
+// Both keep what is left of them.
+void Runs::hold_times(Job& job) {
+  if (job.deadline != 0) {
+    context_.loop.cancel(job.deadline);
+    job.deadline_at_ms -= steady_ms();
+    job.deadline_held = true;
+  }
+  if (job.escalation != 0) {
+    context_.loop.cancel(job.escalation);
+    job.escalation_at_ms -= steady_ms();
+    job.escalation_held = true;
+  }
+}
+
+void Runs::release_times(Job& job) {
+  if (std::exchange(job.deadline_held, false)) {
+    arm_deadline(job, std::max<std::int64_t>(job.deadline_at_ms, 1));
+  }
+  if (std::exchange(job.escalation_held, false)) {
+    arm_escalation(job, job.escalation_step, std::max<std::int64_t>(job.escalation_at_ms, 1));
   }
 }
 
 void Runs::release() {
   if (!held_) return;
   held_ = false;
-  for (auto& [id, job] : jobs_) {
-    if (!job->deadline_held) continue;
-    job->deadline_held = false;
-    arm_deadline(*job, std::max<std::int64_t>(job->deadline_at_ms, 1));
-  }
   for (const JobPointer& job : std::exchange(held_starts_, {})) try_again(job);
   for (const auto& [interpreter, slot] : slots_) start_next(interpreter);
 }

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <system_error>
 #include <utility>
@@ -49,6 +51,18 @@ void SideThread::finish() {
   while (busy_) {
     if (::poll(&waited, 1, -1) == 1) on_finished();
   }
+}
+
+bool SideThread::finish_within(std::chrono::milliseconds most) {
+  using Clock = std::chrono::steady_clock;
+  pollfd waited{finished_.get(), POLLIN, 0};
+  for (const auto end = Clock::now() + most; busy_;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int found = ::poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (found == 1) on_finished();
+    if (found == 0) return false;
+  }
+  return true;
 }
 
 bool SideThread::start_thread() {

@@ -1,6 +1,7 @@
 // Work beside the event loop, for what a hostile session can make slow: the loop goes on meanwhile.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -32,6 +33,8 @@ class SideThread {
   [[nodiscard]] bool busy() const { return busy_; }
   // Waits for the work that is on, and does what it gave back.
   void finish();
+  // Waits no longer than that. Returns whether nothing is on any more.
+  [[nodiscard]] bool finish_within(std::chrono::milliseconds most);
 
  private:
   SideThread(EventLoop& loop, base::UniqueFd finished)

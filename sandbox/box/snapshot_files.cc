@@ -17,6 +17,7 @@ namespace {
 
 constexpr mode_t kMode = 0600;
 constexpr std::size_t kWrittenAtOnce = 256 << 10;
+constexpr std::int64_t kSyncedAtOnce = 8 << 20;
 
 }  // namespace
 
@@ -127,11 +128,17 @@ base::Status SnapshotFiles::write_out(File& file) {
 }
 
 // Reads it from there, and not from what the kernel has still in memory, as far as it lets that go.
-bool SnapshotFiles::is_on_disk(int fd, const ByteSum& sum) {
-  if (::fsync(fd) != 0) return false;
+bool SnapshotFiles::is_on_disk(int fd, const ByteSum& sum, const std::stop_token& stop) {
+  // A slow disk takes all of it for minutes, and nothing ends an fsync().
+  for (std::int64_t at = 0; at < sum.bytes() && !stop.stop_requested(); at += kSyncedAtOnce) {
+    (void)::sync_file_range(
+        fd, at, kSyncedAtOnce,
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  }
+  if (stop.stop_requested() || ::fsync(fd) != 0) return false;
   (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   ByteSum there;
-  while (true) {
+  while (!stop.stop_requested()) {
     const auto piece = base::read_at(fd, there.bytes(), kWrittenAtOnce);
     if (!piece.ok()) return false;
     if (piece.value().empty()) break;
@@ -148,7 +155,7 @@ void SnapshotFiles::drop() {
   if (begun.slot != kNone) unlink(large_names_.at(static_cast<std::size_t>(begun.slot)));
 }
 
-base::Result<std::function<bool()>> SnapshotFiles::finish(std::int64_t large) {
+base::Result<SnapshotFiles::Put> SnapshotFiles::finish(std::int64_t large) {
   if (!has_begun()) return base::error(Error::Kind::kInvalid, "nothing has begun");
   next_ = {};
   if (large != 0 && large == begun_.number) next_ = begun_;
@@ -160,10 +167,12 @@ base::Result<std::function<bool()>> SnapshotFiles::finish(std::int64_t large) {
   if (large_.file.valid()) TRY(write_out(large_));
   const auto main = std::make_shared<File>(std::exchange(main_, {}));
   const auto large_file = std::make_shared<File>(std::exchange(large_, {}));
-  return std::function<bool()>([this, main, large_file, slot = next_.slot] {
+  return Put([this, main, large_file, slot = next_.slot](const std::stop_token& stop) {
     const base::UniqueFd& other_fd = large_file->file;
-    if (other_fd.valid() && !is_on_disk(other_fd.get(), large_file->sum)) return false;
-    if (!is_on_disk(main->file.get(), main->sum) || !check_(main->file.get()).ok()) return false;
+    if (other_fd.valid() && !is_on_disk(other_fd.get(), large_file->sum, stop)) return false;
+    const int fd = main->file.get();
+    if (!is_on_disk(fd, main->sum, stop) || !check_(fd).ok()) return false;
+    if (stop.stop_requested()) return false;
     if (::renameat(directory_.get(), unfinished_name_.c_str(), directory_.get(),
                    main_name_.c_str()) != 0) {
       return false;

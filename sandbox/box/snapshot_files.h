@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,8 +82,9 @@ class SnapshotFiles {
   // It is whole, and needs the large values of `large` (0: none), which came with it or are those
   // of the one before. Fails where neither is so. Returns what puts it on the disk, reads it back
   // from there and puts it in the place of the one before, and says whether it has: for any thread,
-  // and for finished() then.
-  base::Result<std::function<bool()>> finish(std::int64_t large);
+  // and for finished() then. Asked to stop, it leaves the one before soon, however large this is.
+  using Put = std::function<bool(const std::stop_token& stop)>;
+  base::Result<Put> finish(std::int64_t large);
   void finished(bool is_there);
   [[nodiscard]] int directory_fd() const { return directory_.get(); }
 
@@ -111,7 +113,7 @@ class SnapshotFiles {
 
   static base::Status add(std::string_view bytes, File& to);
   static base::Status write_out(File& file);
-  static bool is_on_disk(int fd, const ByteSum& sum);
+  static bool is_on_disk(int fd, const ByteSum& sum, const std::stop_token& stop);
   [[nodiscard]] base::Result<base::UniqueFd> make(const std::string& name) const;
   [[nodiscard]] base::Result<base::UniqueFd> open_one(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;

@@ -37,7 +37,7 @@ constexpr int kUncountableLooks = 2;
 constexpr int kDiskRestFactor = 20;
 constexpr int kProcessRestFactor = 4;
 // Below the floor a session whose looks take longer than this is ended without them.
-constexpr milliseconds kFloorPatience{1000};
+constexpr milliseconds kFloorPatience{2000};
 constexpr int kTicksBelowFloor = 2;
 
 }  // namespace
@@ -155,6 +155,8 @@ void Watchdog::look_at_disk() {
   promises_.look_begins(Clock::now());
   disk_is_used_ = false;
   room_at_look_ = room_;
+  // One that follows a look which was cut short goes on with that one's time.
+  if (!hurried_) ticks_below_floor_ = 0;
   hurry_ = std::stop_source();
   disk_side_->run([this, before = last_disk_,
                    hurry = hurry_](const std::stop_token& stop) -> std::function<void()> {
@@ -338,9 +340,10 @@ void Watchdog::check_floor(bool writing) {
 }
 
 // A look tells whether it is this session that writes. Code can make it take long, and the floor is
-// not waited for: while no look comes to its end, whoever may be writing is ended.
+// not waited for: while no look comes to its end, whoever may be writing is ended. Only time in
+// which a look is on counts.
 void Watchdog::check_floor_between_looks(bool loses_room) {
-  if (!loses_room) return;
+  if (!loses_room || !disk_side_->busy()) return;
   if (ticks_below_floor_++ == 0) below_floor_since_ = Clock::now();
   if (ticks_below_floor_ < kTicksBelowFloor) return;
   if (Clock::now() - below_floor_since_ < kFloorPatience) return;

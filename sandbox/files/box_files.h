@@ -79,7 +79,8 @@ struct ListOptions {
   std::optional<std::int64_t> changed_since_ms;
   std::size_t max_entries = kListEntriesDefault;  // 1 to kListEntriesMax
   std::size_t max_depth = kListDepthMax;          // levels below `path`, from 1; when recursive
-  // Only entries whose paths come behind this one, of which there need be none any more.
+  // Only entries whose paths come behind this one, of which there need be none any more: the path
+  // of an entry, as it was shown.
   std::string after = {};
 };
 
@@ -88,6 +89,8 @@ struct ListResult {
   // By the bytes of their paths. Of too many these are the first ones, unless time ran out too.
   std::vector<ListEntry> entries;
   bool truncated = false;
+  // All that was left out comes behind the last entry, and a list with `after` has it.
+  bool goes_on = false;
 };
 
 // Safe from many threads; each call switches the ids of its own thread only.

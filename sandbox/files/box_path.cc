@@ -154,6 +154,14 @@ base::Result<std::string> resolve_path(int root_fd, const std::string& given,
   return same ? plain : typed;
 }
 
+std::string path_as_listed(const std::string& shown, const std::string& from) {
+  const std::string whole = shown.starts_with('/') ? shown : from + "/" + shown;
+  const std::string path = join(parts_of(whole));
+  if (path.find("\\x") == std::string::npos) return path;
+  std::string unescaped = unescape_path(path);
+  return is_utf8(unescaped) ? path : unescaped;
+}
+
 bool names_directory(const std::string& path) {
   return path.ends_with('/') || path == "." || path == ".." || path.ends_with("/.") ||
          path.ends_with("/..");

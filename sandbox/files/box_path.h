@@ -17,6 +17,10 @@ inline constexpr std::size_t kPathBytesMax = 4095;  // PATH_MAX without its NUL
 base::Result<std::string> resolve_path(int root_fd, const std::string& given,
                                        const std::string& from = "/workspace");
 
+// The path of an entry as it was shown, made absolute as text alone: nothing need be there any
+// more, and it may be longer than what can be opened.
+std::string path_as_listed(const std::string& shown, const std::string& from);
+
 // True for a path that can only mean a directory: it ends in "/", "." or "..".
 bool names_directory(const std::string& path);
 

@@ -105,7 +105,9 @@ class Lister {
       }
     }
     result.entries = entries_.take();
-    result.truncated = cut_ || out_of_bounds_ || entries_.dropped_some() || walk_.lost_place();
+    const bool lacks_some_between = cut_ || out_of_bounds_ || walk_.lost_place();
+    result.truncated = lacks_some_between || entries_.dropped_some();
+    result.goes_on = entries_.dropped_some() && !lacks_some_between;
     return failure;
   }
 
@@ -230,7 +232,7 @@ base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptio
   ListResult result;
   result.path = TRY(absolute(path));
   ListOptions options = wanted;
-  if (!options.after.empty()) options.after = TRY(absolute(options.after));
+  if (!options.after.empty()) options.after = path_as_listed(options.after, working_directory_);
   base::UniqueFd top = open_in_root(root_.get(), result.path, O_PATH);
   if (!top.valid()) return path_error(result.path, errno, Purpose::kList);
   struct stat status {};

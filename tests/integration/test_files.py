@@ -221,6 +221,27 @@ def test_what_is_folded_and_cut_says_how_to_list_all(client):
     assert '(truncated: with path "/workspace" all is listed)' in result["content"][0]["text"].splitlines()[0]
 
 
+def test_a_list_that_lacks_some_between_names_nothing_to_go_on_behind(client):
+    """The tree is deeper than lists go, and what is in it comes before the files."""
+    client.run("import os\nfor _ in range(4100):\n    os.mkdir('d'); os.chdir('d')\nos.chdir('/workspace')")
+    before = client.run("1")["run_id"]
+    client.run("for i in range(1500): open(f'f{i:04}', 'w').close()")
+    result = client.result("list_files", path="/workspace", recursive=True, changed_since=before)
+    assert result["structuredContent"]["truncated"] is True and "next_after" not in result["structuredContent"]
+    assert "(truncated: list a directory below, or with changed_since)" in result["content"][0]["text"].splitlines()[0]
+    assert sum(len(page) for page in pages(client, path="/workspace", changed_since=before)) == 1500
+
+
+def test_a_list_goes_on_behind_a_path_that_cannot_be_opened(client):
+    client.run("import os\nfor i in range(900): open(f'a{i:04}'.encode() + b'\\xff', 'w').close()\nfor i in range(900): open(f'b{i:04}', 'w').close()")
+    listed = client.call("list_files")
+    assert listed["next_after"].endswith("\\xFF")
+    client.run("import os\nfor name in os.listdir(b'.'): name.endswith(b'\\xff') and os.unlink(name)")
+    rest = [path for page in pages(client, after=listed["next_after"]) for path in page]
+    assert rest == [f"/workspace/b{i:04}" for i in range(900)]
+    assert client.call("list_files", after="/workspace/" + "b/" * 6000 + "x" * 6000)["entries"][0]["path"] == "/workspace/b0000"
+
+
 def test_deep_trees_do_not_hurt(client):
     client.run("import os\nfor _ in range(1000):\n    os.mkdir('d'); os.chdir('d')\nos.chdir('/workspace')")
     entries = client.call("list_files", recursive=True)["entries"]

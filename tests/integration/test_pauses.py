@@ -58,6 +58,48 @@ def test_a_pause_does_not_use_up_the_time_of_a_run(client):
     assert client.reply(request)["result"]["structuredContent"]["status"] == "completed"
 
 
+# As much of it is written at a time as takes longer than a client waits for.
+SLOW_TO_STORE = """class Slow:
+    def __reduce__(self):
+        import time; time.sleep(9); return int, ()
+for n in range(9): globals()[f'slow{n}'] = Slow()"""
+
+
+def test_runs_have_their_limits_while_what_they_are_paused_with_is_stored(client, state):
+    """They go on meanwhile, also one that does not listen."""
+    session = client.run(SLOW_TO_STORE)["session_id"]
+    run = client.run("trap '' INT; echo begun; while :; do sleep 0.1; done", "bash", background=True, timeout_seconds=3,
+                     session_id=session)
+    client.until_output(run["run_id"], "begun")
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    until(lambda: "error" in client.call("get_run", run_id=run["run_id"]), timeout=15, what="the end of its time")
+    assert client.call("list_sessions")["sessions"][0]["status"] == "paused" and not is_frozen(box), "it was being stored"
+    assert client.call("get_run", run_id=run["run_id"])["error"]["cause"] == "timeout"
+
+
+@pytest.mark.slow
+def test_who_pauses_again_and_again_does_not_keep_a_run_from_its_end(client):
+    """The time in which it may listen does not begin anew with each."""
+    session = client.call("create_session")["session_id"]
+    run = client.run("trap '' INT; echo begun; while :; do sleep 0.1; done", "bash", background=True, session_id=session)
+    client.until_output(run["run_id"], "begun")
+    start = awake_since = time.monotonic()
+    cancelled = client.start_tool("cancel_run", run_id=run["run_id"])
+    awake, looks = 0.0, 0
+    while client.call("list_sessions")["sessions"][0].get("active_runs"):
+        looks += 1  # frozen each time that half a second is over, after which it would be asked anew
+        time.sleep(max(0.0, start + 0.5 * looks - 0.15 - time.monotonic()))
+        awake += time.monotonic() - awake_since
+        assert awake < 5, "it goes on"
+        client.call("pause_session", session_id=session)
+        time.sleep(max(0.0, start + 0.5 * looks + 0.1 - time.monotonic()))
+        client.call("resume_session", session_id=session)
+        awake_since = time.monotonic()
+    assert looks > 1, "it was never frozen while it was asked to end"
+    assert client.reply(cancelled)["result"]["structuredContent"]["status"] == "cancelled"
+
+
 def test_variables_survive_a_pause(client):
     session = client.call("create_session")["session_id"]
     client.run("x = 5", session_id=session)

@@ -244,6 +244,20 @@ def test_a_picture_is_shown_while_bash_is_busy(client):
     assert client.reply(waiting)["result"]["structuredContent"]["status"] == "completed"
 
 
+def test_a_photo_of_a_phone_waits_for_no_run(client):
+    """Its bytes come where it cannot be drawn, as it cannot beside as many runs as a session may have."""
+    session = client.call("create_session")["session_id"]
+    client.call("write_file", session_id=session, path="p.heic", content=base64.b64encode(b"\0\0\0\x1cftypheic\0\0\0\0mif1heicmiaf" * 50).decode(), encoding="base64")
+    for _ in range(5):
+        client.run("until [ -e /workspace/seen ]; do sleep 0.05; done", "bash", session_id=session, background=True)
+    waiting = client.start_tool("run_code", session_id=session, language="bash", code="until [ -e seen ]; do sleep 0.05; done")
+    read = client.call("read_file", session_id=session, path="p.heic")
+    assert read["mime_type"] == "image/heic" and read["encoding"] == "base64" and "pillow-heif" in read["note"], read
+    assert not client.is_answered(waiting)
+    client.call("write_file", session_id=session, path="seen", content="")
+    assert client.reply(waiting)["result"]["structuredContent"]["status"] == "completed"
+
+
 @pytest.mark.slow
 def test_a_photo_as_a_value_is_drawn_as_large_as_can_be_read(client):
     client.run("import numpy as np\nfrom PIL import Image, ImageDraw\nfrom IPython.display import Image as Shown\n"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 
 import mcp
@@ -70,19 +71,22 @@ def required_by(schema):
     return set(schema.get("required", [])).union(*map(required_by, schema.get("anyOf", [])))
 
 
+FORMS = {"text", "markdown", "latex", "html", "json", "svg", "csv", "chart"}
+
+
 def silent_members(value, kept=frozenset(), path=""):
-    """Members that say nothing. Data of the code is what it is, and a value that a chart lacks is told by null."""
+    """Members that say nothing. The forms of an output are data of the code, in which all says something."""
     if isinstance(value, list):
         for at, entry in enumerate(value):
             yield from silent_members(entry, path=f"{path}[{at}]")
     if not isinstance(value, dict):
         return
     for name, member in value.items():
-        is_missing = member is None and ".chart" not in path
-        if name not in kept and (is_missing or member is False or member in ("", [], {})):
+        if name in FORMS and re.search(r"\.outputs\[\d+\]$", path):
+            continue
+        if name not in kept and (member is None or member is False or member in ("", [], {})):
             yield f"{path}.{name}"
-        if name != "json":
-            yield from silent_members(member, path=f"{path}.{name}")
+        yield from silent_members(member, path=f"{path}.{name}")
 
 
 def test_what_says_nothing_is_left_out(state):
@@ -132,6 +136,24 @@ def test_what_says_nothing_is_left_out(state):
         call("delete_session", session_id=session)
         call("get_run", session_id="named")
         assert tried == schemas.keys()
+
+
+@pytest.mark.parametrize("language, code, form, value", [
+    ("javascript", "({ [Symbol.for('Jupyter.display')]: () => ({ 'application/json': [] }) })", "json", []),
+    ("python", "class J:\n    def _repr_json_(self): return {}\nJ()", "json", {}),
+    ("python", "class J:\n    def _repr_json_(self): return False\nJ()", "json", False),
+    ("python", "class J:\n    def _repr_json_(self): return ''\nJ()", "json", ""),
+    ("python", "class J:\n    def _repr_json_(self): return {'a': None, 'b': [], 'c': {'d': ''}}\nJ()", "json", {"a": None, "b": [], "c": {"d": ""}}),
+    ("python", "class E:\n    def __repr__(self): return ''\nE()", "text", ""),
+])
+def test_what_the_code_gives_is_never_left_out(shared, language, code, form, value):
+    (output,) = shared.run(code, language)["outputs"]
+    assert form in output["formats"] and output[form] == value and type(output[form]) is type(value), output
+
+
+def test_a_label_without_words_is_one_in_a_chart_too(shared):
+    (output,) = shared.run("({ type: 'bar', data: { labels: ['', ''], datasets: [{ label: '', data: [1, 2] }] } })", "javascript")["outputs"]
+    assert output["chart"]["elements"] == [{"label": "", "value": 1}, {"label": "", "value": 2}], output
 
 
 def test_modern_era(state):

@@ -126,6 +126,11 @@ def test_each_tier_is_told_with_what_happens_next(client, state):
     assert client.call("resume_session", session_id=files)["note"] == "it had its files alone: its interpreters begin anew"
 
 
+def slow_to_store(times):
+    return ("class Slow:\n    def __reduce__(self):\n        import time; time.sleep(9); return int, ()\n"
+            f"for n in range({times}): globals()[f'slow{{n}}'] = Slow()")
+
+
 @pytest.mark.slow
 def test_a_client_does_not_wait_long_for_what_it_pauses(client, state):
     """What goes on beside that while it is stored stops after a while, whatever storing takes."""
@@ -136,6 +141,28 @@ def test_a_client_does_not_wait_long_for_what_it_pauses(client, state):
     (box,) = processes_of(state)
     until(lambda: is_frozen(box), timeout=40, what="the session being frozen")
     assert client.run("len(slow)")["outputs"][0]["text"] == "9"
+
+
+@pytest.mark.slow
+def test_a_client_does_not_wait_long_for_what_idleness_has_paused_before(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\nidle_seconds = 1\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run(slow_to_store(9) + "\nimport subprocess; beside = subprocess.Popen(['sleep', '3600'])")["session_id"]
+        until_it_is(client, session, "paused")
+        (box,) = processes_of(state)
+        assert not is_frozen(box), "it is being stored"
+        client.call("pause_session", session_id=session)
+        until(lambda: is_frozen(box), timeout=40, what="the session being frozen")
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_while_its_session_is_stored_does_not_keep_it_in_memory(client, state):
+    session = client.run(slow_to_store(3))["session_id"]
+    run = client.run("import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)", background=True, session_id=session)
+    client.call("pause_session", session_id=session)
+    pathlib.Path(state, "sessions", session, "workspace", "go").touch()
+    until(lambda: client.call("get_run", run_id=run["run_id"])["status"] == "completed", what="the end of the run")
+    until(lambda: status_of(client, session) == "stored", timeout=60, what="the session being stored")
 
 
 WRITERS = {

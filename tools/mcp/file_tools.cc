@@ -54,6 +54,8 @@ constexpr std::int64_t kContentMostBytes = 16 << 20;
 // Entries that are shown below one directory, in a list that goes deeper than the directory that
 // was asked for.
 constexpr std::size_t kShownInADirectory = 200;
+// A path as deep as a list goes, each of its bytes escaped, has no more.
+constexpr std::int64_t kAfterBytesMax = 5 << 20;
 constexpr std::int64_t kTypedBytes = kReadDefaultBytes;  // that say what a file is
 
 // As much of it as fits a result once it is printed as JSON.
@@ -395,11 +397,14 @@ std::string line_of(const sandbox::files::ListResult& listed, const json& entry)
 // A list of a directory that was named has an entry for all that is there.
 enum class Extent { kFolded, kWhole };
 
-// Says how to go on behind what is shown. Where directories are folded nothing can follow: what is
-// in them comes behind them.
+// Says how to go on behind what is shown, or how to see more where entries may be missing anywhere.
+// Where directories are folded nothing can follow: what is in them comes behind them.
 std::string told_of_rest(const sandbox::files::ListResult& listed, const json& reply) {
   const auto next = reply.find("next_after");
   if (next != reply.end()) return " (truncated: go on with after " + next->dump() + ")";
+  if (listed.truncated && !listed.goes_on) {
+    return " (truncated: list a directory below, or with changed_since)";
+  }
   return " (truncated: with path " + json(shown_path(listed.path)).dump() + " all is listed)";
 }
 
@@ -437,7 +442,8 @@ Reply reply_of_list(const sandbox::files::ListResult& listed, const std::optiona
     reply.text += line + "\n";
   }
   json structured = {{"path", shown_path(listed.path)}, {"truncated", is_cut}};
-  if (is_cut && folded.empty() && !entries.empty()) {
+  const bool lacks_only_the_rest = is_cut && (listed.goes_on || !listed.truncated);
+  if (lacks_only_the_rest && folded.empty() && !entries.empty()) {
     structured["next_after"] = entries.back()["path"];
   }
   reply.text = one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) +
@@ -482,7 +488,7 @@ mcp::Tool list_files(const Services& services) {
        {.name = "path", .description = "default /workspace", .most = 4096},
        {.name = "recursive", .type = Argument::Type::kBoolean},
        {.name = "changed_since", .description = "a run_id or RFC 3339 time", .most = 200},
-       {.name = "after", .description = "next_after of the last answer", .most = 4096}},
+       {.name = "after", .description = "next_after of the last answer", .most = kAfterBytesMax}},
       object_schema({{"path", "string"},
                      {"entries", "array"},
                      {"truncated", "boolean"},

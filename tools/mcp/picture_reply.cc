@@ -37,9 +37,12 @@ struct Smaller {
   std::string told;  // its size, and that of the whole, and the run; or why there is none
 };
 
+// Says whether drawing waits where the session's places for work in the background are all taken.
+enum class Places { kWaitForRun, kDoWithout };
+
 // The session may put anything in place of the program and of what that has written.
 base::Result<Smaller> draw_smaller(const Services& services, const sessions::Session& session,
-                                   const BoxFiles& files, const std::string& path,
+                                   const BoxFiles& files, const std::string& path, Places places,
                                    mcp::CallContext& context) {
   const std::string target = kFolder + base::random_id("picture_") + ".jpg";
   sandbox::RunRequest request;
@@ -50,7 +53,8 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
   request.background = true;  // else it would wait for the run that is on
   request.timeout_seconds = kDrawSeconds;
   auto ended = api::run_to_its_end(services, session, request, context.cancelled());
-  if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
+  const bool are_taken = !ended.ok() && ended.error().kind == Error::Kind::kLimit;
+  if (are_taken && places == Places::kWaitForRun) {
     request.background = false;  // its places are the user's: then it waits
     ended = api::run_to_its_end(services, session, std::move(request), context.cancelled());
   }
@@ -114,7 +118,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
   // A token that may only read starts no run.
   Smaller smaller{"", "the token of this client may only read"};
   if (may_change(context.principal().scopes)) {
-    smaller = TRY(draw_smaller(services, session, files, whole.path, context));
+    smaller = TRY(draw_smaller(services, session, files, whole.path, Places::kWaitForRun, context));
   }
   if (smaller.jpeg.empty()) {
     return base::error(Error::Kind::kInvalid,
@@ -138,9 +142,10 @@ base::Result<std::optional<Reply>> redrawn_reply(const Services& services,
                                                  mcp::CallContext& context) {
   if (!may_change(context.principal().scopes)) return std::optional<Reply>();
   const auto file = TRY(files.read(path, 0, 1));
-  const Smaller drawn = TRY(draw_smaller(services, session, files, file.path, context));
-  if (drawn.jpeg.empty()) return std::optional<Reply>();
-  return std::optional(with_drawn(reply_of(file, mime_type), "drawn as JPEG: ", drawn));
+  // Its bytes are an answer too, which is neither waited for nor lost because it is not drawn.
+  const auto drawn = draw_smaller(services, session, files, file.path, Places::kDoWithout, context);
+  if (!drawn.ok() || drawn.value().jpeg.empty()) return std::optional<Reply>();
+  return std::optional(with_drawn(reply_of(file, mime_type), "drawn as JPEG: ", drawn.value()));
 }
 
 }  // namespace tools

@@ -1,9 +1,11 @@
 #include "tools/mcp/tool_kit.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +17,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/output.h"
 #include "sessions/boxes.h"
 #include "sessions/file_table.h"
 #include "sessions/manager_config.h"
@@ -61,9 +64,15 @@ void log_call(const char* tool, const base::Result<Reply>& reply,
   spdlog::info("tool {} {} ms: refused", tool, ms);
 }
 
-bool is_empty(const json& value) { return value == "" || (value.is_structured() && value.empty()); }
+bool is_silent(const json& value) {
+  return value.is_null() || value == false || value == "" ||
+         (value.is_structured() && value.empty());
+}
 
-bool is_silent(const json& value) { return value.is_null() || value == false || is_empty(value); }
+bool is_form(std::string_view name) {
+  return std::any_of(std::begin(sandbox::kFormats), std::end(sandbox::kFormats),
+                     [name](const sandbox::Format& format) { return format.name == name; });
+}
 
 // Returns the names that are required of at least one of the forms that a result may have.
 std::set<std::string> required_by(const json& schema) {
@@ -74,20 +83,21 @@ std::set<std::string> required_by(const json& schema) {
   return names;
 }
 
-using IsLeftOut = bool (*)(const json& value);
-
-void leave_out(json& value, const std::set<std::string>& kept, IsLeftOut is_left_out) {
+// `name` is that of the member that `value` is, or is an entry of.
+void leave_out(json& value, const std::set<std::string>& kept, std::string_view name) {
   if (value.is_array()) {
-    for (json& entry : value) leave_out(entry, {}, is_left_out);
+    for (json& entry : value) leave_out(entry, {}, name);
   }
   if (!value.is_object()) return;
   for (auto member = value.begin(); member != value.end();) {
-    // In data of the code nothing is silent; in a chart, a value that is missing says so.
-    if (member.key() != "json") {
-      leave_out(*member, {}, member.key() == "chart" ? is_empty : is_left_out);
+    // The forms of an output are the code's own data, in which nothing is silent.
+    if (name == "outputs" && is_form(member.key())) {
+      ++member;
+      continue;
     }
-    member = is_left_out(*member) && !kept.contains(member.key()) ? value.erase(member)
-                                                                  : std::next(member);
+    leave_out(*member, {}, member.key());
+    member = is_silent(*member) && !kept.contains(member.key()) ? value.erase(member)
+                                                                : std::next(member);
   }
 }
 
@@ -100,7 +110,7 @@ base::Error with_note(base::Error error, const std::string& note) {
 }  // namespace
 
 void leave_out_silent(json& structured, const json& schema) {
-  leave_out(structured, required_by(schema.is_object() ? schema : json::object()), is_silent);
+  leave_out(structured, required_by(schema.is_object() ? schema : json::object()), "");
 }
 
 void add_note(Reply& reply, const std::string& note) {

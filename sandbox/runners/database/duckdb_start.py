@@ -33,7 +33,9 @@ def connect():
 
 
 def spill_directory(process):
-    return os.path.join(os.environ.get("TMPDIR", "/tmp"), f".hutch-duckdb-{process}")
+    folder = os.environ.get("TMPDIR")
+    folder = folder if folder and os.path.isdir(folder) else "/tmp"  # DuckDB makes only one level
+    return os.path.join(folder, f".hutch-duckdb-{process}")
 
 
 def _settings():

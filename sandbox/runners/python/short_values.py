@@ -284,6 +284,8 @@ class _Writer:
         return f"<array of shape {value.shape}, {value.dtype}>"
 
     def _short_of_array(self, item):
+        if isinstance(item, self._numpy.character):
+            item = item.item()
         text = self.whole(item, LEAST)
         return self.short(item, LEAST) if text is None else text
 
@@ -313,14 +315,18 @@ def _name(value, words):
     if isinstance(value, int):
         return f"<{kind.__name__} of some {value.bit_length() * 0.30103:,.0f} digits>"
     shape = getattr(value, "shape", None) if kind.__module__.partition(".")[0] in ("pandas", "polars", "numpy", "torch") else None
-    return f"<{kind.__name__} of shape {tuple(shape)}>" if shape is not None else f"<{kind.__name__}: {len(words):,} characters>"
+    return f"<{kind.__name__} of shape {tuple(shape)}>" if shape is not None and tuple(shape) else f"<{kind.__name__}: {len(words):,} characters>"
 
 
 def _short_text(value, room):
     """Its two ends, which end where a word does."""
     room = max(room - 30, 12)
-    room = max(room * room // len(repr(value[:room])), 12)  # as many as have room when they are escaped
-    head, tail = value[:room * 3 // 4], value[len(value) - room // 4:]
+    part = value[:room]
+    room = max(room * len(part) // len(repr(part)), 12)  # as many as have room when they are escaped
+    if len(value) <= room:
+        return repr(value)
+    head = value[:room * 3 // 4]
+    tail = value[max(len(head), len(value) - room // 4):]
     if isinstance(value, str):
         trimmed = _PART_OF_WORD.search(head)
         if trimmed and trimmed.start() and value[len(head)].isalnum():

@@ -86,7 +86,8 @@ def stored_group(entry, reader, large):
     pickled, buffers = reader.at(lies["pickle"]), [pickle.PickleBuffer(reader.at(buffer)) for buffer in lies["buffers"]]
     group = Group(entry["names"], pickled, buffers, entry["rank"])
     group.digest = lies["digest"]
-    group.whole = (entry.get("large") or entry.get("whole")) if buffers else None
+    group.large = entry.get("large")  # its digest in the file of large values, where it lies there
+    group.whole = (group.large or entry.get("whole")) if buffers else None
     group.fd, group.places = reader.fd, [lies["pickle"], *lies["buffers"]]
     group.is_checked_beside = False
     group.values = {}
@@ -127,7 +128,7 @@ def put_back(groups, namespace, large):
     snapshot_code.forget()
     for group, failure in failed:
         if isinstance(failure, Damaged):
-            large.sizes.pop(group.whole, None)  # else what has the same digest would be taken to be there
+            large.sizes.pop(group.large, None)  # else what has the same digest would be taken to be there
     reasons = {name: reason_of(failure) for group, failure in failed for name in group.names}
     return reasons, [group for group, failure in failed if not isinstance(failure, Damaged)]
 

@@ -21,7 +21,7 @@ FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may
 VALUE_SECONDS = 10
 DEEP = 5_000
 SOURCE_CHARACTERS_MAX = 1 << 20
-_FILES = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.FileIO)
+_FILES = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO)
 
 
 class SnapshotWriter:
@@ -33,7 +33,7 @@ class SnapshotWriter:
         # What it says of itself: "pid NUMBER", "large" and LargeFile.in_words(), and, at its end, "end WHY NOT", each with a newline.
         self._hears = -1
         self._said = b""
-        self._places = {}  # of open files that are written to
+        self._places = {}  # of open files
 
     # In the interpreter
 
@@ -44,7 +44,7 @@ class SnapshotWriter:
             return False
         self._snapshots.surroundings.before_fork()
         self._snapshots.unstorable.before_fork(wish.number != 0)
-        self._places = _written_places(self._snapshots.namespace)
+        self._places = _places(self._snapshots.namespace)
         with _Undisturbed():
             return self._begin(wish)
 
@@ -212,13 +212,13 @@ class SnapshotWriter:
         return fitting
 
 
-def _written_places(namespace):
+def _places(namespace):
     """Looks only where a name has an open file."""
     if not any(type(value) in _FILES for value in list(namespace.values())):
         return {}
     from hutch_runner import snapshot_open_files
 
-    return snapshot_open_files.written_places(namespace)
+    return snapshot_open_files.places(namespace)
 
 
 def _cells_kept(cells):

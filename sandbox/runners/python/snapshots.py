@@ -52,6 +52,8 @@ class Snapshots:
         self._writer = snapshot_writer.SnapshotWriter(self)
         self._written = None  # the Wish that the writer has, and of whose end nothing is known yet
         self._writer_until = 0.0
+        self._waiting = None  # the Wish that waits for the end of the check
+        self._waiting_until = 0.0
         self._changed = False
         self._due = self._earliest = 0.0
         self._answer_until = 0.0  # hutch-box has not said when it takes the next; until then it may
@@ -71,9 +73,9 @@ class Snapshots:
             _close(fd)
         self.files = ()
 
-    def _hear_check(self, seconds=0):
+    def _hear_check(self):
         """Whether it may still find something. It takes away again what is not what was stored."""
-        if self.check is not None and not self.check.is_on(seconds):
+        if self.check is not None and not self.check.is_on():
             check, self.check = self.check, None
             check.end(self)
         return self.check is not None
@@ -86,8 +88,9 @@ class Snapshots:
     # When
 
     def run_begins(self):
-        """What is damaged, and known to be, is not there for it."""
+        """What is damaged, and known to be, is not there for it. It does not wait for a wish, which a later one takes the place of."""
         self._hear_check()
+        self._give_up_waiting()
 
     def run_is_over(self, run_id):
         self.run_id = run_id
@@ -109,7 +112,15 @@ class Snapshots:
     def write(self):
         """What has changed, where nobody has asked for it."""
         self._look_at_writer()
-        if self._hear_check() or not self._may_write() or not self._changed:
+        if self._hear_check():
+            if _now() > self._waiting_until:
+                self._give_up_waiting()
+            return
+        if self._waiting is not None:
+            wish, self._waiting = self._waiting, None
+            self._store(wish)
+            return
+        if not self._may_write() or not self._changed:
             return
         self._changed = False
         self._leave_to_writer(Wish(self._bytes_max))
@@ -117,7 +128,19 @@ class Snapshots:
     def store(self, message):
         """All, as hutch-box is about to end this process, or to let it rest."""
         wish = Wish(_count(message.get("bytes_max")), _count(message.get("wish")))
-        self._hear_check(ANSWER_SECONDS_MAX)
+        self._give_up_waiting()
+        if self.writes and self._hear_check():
+            self._waiting, self._waiting_until = wish, _now() + ANSWER_SECONDS_MAX
+        else:
+            self._store(wish)
+
+    def _give_up_waiting(self):
+        """Nothing can be stored now."""
+        if self._waiting is not None:
+            wish, self._waiting = self._waiting, None
+            self.pipes.tell(b"X", b"%d" % wish.number)
+
+    def _store(self, wish):
         if self.writes and self._hear_host() and self._leave_to_writer(wish):
             self._changed = False
         elif self.pipes is not None:

@@ -102,6 +102,7 @@ SHORT = [
     ("{'users': [{'id': i, 'name': f'user {i}'} for i in range(300)], 'total': 300, 'last': {'of': [3] * 900}}", "{'id': 1, 'name': 'user 1'},", "'total': 300, 'last': {'of': [3, 3,"),
     ("{'text': 'so many words ' * 900, 'n': 5}", "<11,656 characters left out>' many words", "'n': 5}"),
     ("[b'ab' * 5000]", " bytes left out>b'", "]"),
+    ("[bytes(200), bytes(400)]", "\\x00'<84 bytes left out>b'\\x00", "'<284 bytes left out>"),
     ("[[i * 1.5 for i in range(100)] for _ in range(100)]", "<86 left out>, 139.5,", "], <91 left out>, [0.0"),
     ("[10 ** 4000, 5]", "[<int of some 4,000 digits>, 5]"),
     ("x = [1] * 3000; x.append(x); x += [{'x': x}]; x", "<2,982 left out>, 1, 1,", "1, [...], {'x': [...]}]"),
@@ -157,6 +158,32 @@ def test_what_is_left_out_is_not_asked_for_its_words(python, words, count, kind)
     assert shown > 0 and asked <= shown + {"array": 20, "within": 20}.get(kind, 0), text
 
 
+SHORTENED = r"""
+import random
+from hutch_runner import short_values
+random.seed(7)
+LETTERS = ['ab c,.', '\n\t', '\x00\x1b', '\'"\\', 'é', '\U0001f600\U000e0001', 'word']
+def text():
+    kinds = random.sample(LETTERS, random.randint(1, 3))
+    return ''.join(random.choice(random.choice(kinds)) for _ in range(random.choice([3, 12, 13, 40, 200, 400, 3000])))
+wrong = []
+for _ in range(4000):
+    value, room = text(), random.choice([40, 43, 100, 160, 500, 1000])
+    if random.random() < 0.5: value = random.choice([bytes, bytearray])(value.encode())
+    shown = short_values._short_text(value, room)
+    if shown == repr(value): continue
+    first, left_out, last = __import__('re').fullmatch(r'(?s)(.*)<([\d,]+) (?:characters|bytes) left out>(.*)', shown).groups()
+    first, last, count = eval(first), eval(last), int(left_out.replace(',', ''))
+    if count < 1 or len(first) + count + len(last) != len(value) or not value.startswith(first) or not value.endswith(last): wrong.append((value, room, shown))
+wrong[:2]
+"""
+
+
+def test_the_ends_of_a_text_are_two_parts_of_it(python):
+    """Whatever has to be escaped in it, and however little room there is."""
+    assert python.run(SHORTENED).text == "[]"
+
+
 def test_types_with_words_of_their_own_keep_them(python):
     python.run("class Own(list):\n    def __repr__(self): return f'Own with {len(self)}'\nclass Long(dict):\n    def __repr__(self): return 'L' * 30_000\n"
                "class Broken:\n    def __repr__(self): raise ValueError('bad')")
@@ -193,6 +220,10 @@ def test_long_arrays_are_shown_by_their_ends(python):
     assert python.run("np.arange(12).reshape(3, 4)").text == python.run("print(repr(np.arange(12).reshape(3, 4)))").stdout[:-1]
     long = python.run("np.array(['x' * 500] * 300 + [7], dtype=object)").text
     assert " characters left out>" in long and "..." in long and ", 7]" in long.replace("\n      ", "") and len(long) < 1500
+    for letters, quoted in (("'x' * 500", "'xxx"), ("b'x' * 500", "b'xxx")):
+        names = python.run(f"np.array([{letters}, {letters[0] if letters[0] == 'b' else ''}'short'] * 300)").text
+        assert quoted in names and " left out>" in names and "'short'" in names and "of shape" not in names and len(names) < 1500, names
+    assert python.run("[np.str_('x' * 3000), 1]").text.startswith("[<str_: 3,0"), "of no shape"
     assert len(python.run("{'a': np.random.rand(800), 'b': [np.zeros((30, 30))] * 40}").text) < 1300
 
 

@@ -85,6 +85,36 @@ def test_a_large_frame_of_polars_is_stored_by_its_buffers(start, tmp_path):
     assert sum(group["pickle"][1] for group in groups) < 100_000, groups
 
 
+def test_large_frames_of_polars_keep_names_that_are_empty(start, tmp_path):
+    python = WokenPython(start, tmp_path, {"unnamed": ("import numpy as np, polars as pl\nalone = pl.Series(np.arange(2_500_000)); both = pl.DataFrame({'b': np.arange(2_500_000), '': 1})", None)}, extras=True)
+    ran = python.python.run("(alone.name, alone[-1], both.columns)")
+    assert ran.text == "('', 2499999, ['b', ''])", (ran, python.note)
+
+
+def test_a_part_of_a_large_frame_of_polars_is_stored_without_the_rest(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import polars as pl\npart = pl.DataFrame({'s': [f'a longer string that is not in its place {n:08d}' for n in range(3_000_000)]}).slice(10, 400_000)\n"
+               "size = part.estimated_size()")
+    store(python, keeper)
+    size = int(python.run("size").text)
+    assert 16 << 20 <= size, "as large as frames that are stored by their buffers"
+    assert keeper.large_path.stat().st_size < 2 * size
+    python.close_channel()
+    assert start("python", keeper=keeper, extras=True).run("part['s'][0][-8:], part.height").text == "('00000010', 400000)"
+
+
+@pytest.mark.parametrize("code", ["", "class DataFrame: pass\nclass Series: pass\n"])
+def test_a_module_of_the_users_that_is_called_polars_costs_nothing(start, tmp_path, code):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run(f"open('polars.py', 'w').write({code!r})\nimport datetime, polars\nclass A: pass\na = A()\nday = datetime.date(2026, 1, 2)\ntable = getattr(polars, 'DataFrame', A)()")
+    store(python, keeper)
+    python.close_channel()
+    ran = start("python", keeper=keeper).run("type(a) is A, day.day, 'table' in globals()")
+    assert ran.text == "(True, 2, True)", ran
+
+
 @pytest.mark.parametrize("name", NOT_KEPT)
 def test_what_is_not_kept_is_named(start, tmp_path, name):
     code, words = NOT_KEPT[name]

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from runner_client import Keeper
-from woken import WokenPython, store
+from woken import WokenPython, store, wish
 
 pytestmark = pytest.mark.plain_start
 
@@ -186,7 +186,9 @@ def test_an_open_file_that_is_gone_is_told_and_not_made_anew(start, tmp_path):
     *((mode, "os.unlink('out.txt')", "out.txt is gone") for mode in ("w", "a", "x", "wb")),
     *((mode, "os.rename('out.txt', 'was.txt'); open('out.txt', 'w').write('another file')", "out.txt has changed since it was stored: open it again") for mode in ("w", "a")),
     *((mode, "os.truncate('out.txt', 2)", "out.txt is shorter than it was: open it again") for mode in ("w", "ab")),
-    *((mode, "open('out.txt', 'a').write('of another')", "") for mode in ("w", "a", "r+", "x", "wb", "ab")),
+    *((mode, "open('out.txt', 'a').write('of another')", "") for mode in ("a", "ab")),
+    *((mode, "open('out.txt', 'a').write('of another')", "out.txt has changed since it was stored: open it again") for mode in ("w", "r+", "x", "wb")),
+    *((mode, "os.utime('out.txt')", "out.txt has changed since it was stored: open it again") for mode in ("w",)),
 ])
 def test_a_file_that_is_written_to_is_neither_created_nor_cut_off(start, tmp_path, mode, change, why):
     keeper = Keeper(tmp_path / "snapshot")
@@ -204,7 +206,87 @@ def test_a_file_that_is_written_to_is_neither_created_nor_cut_off(start, tmp_pat
     assert (path.read_bytes() if path.exists() else None) == before
     if not why:
         python.run(f"file.write({'b' if 'b' in mode else ''}'+'); file.close()")
-        assert path.read_text() == ("firstof another+" if "a" in mode else "first+f another")
+        assert path.read_text() == "firstof another+"
+
+
+def test_a_file_that_the_live_session_went_on_writing_is_not_written_over(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run("log = open('log.txt', 'w'); log.write('before\\n')\nboth = open('both.txt', 'w+'); both.write('0123456789'); both.seek(2)\nkept = open('log.txt')")
+    store(python, keeper)
+    python.run("log.write('after\\n'); log.flush(); both.write('XX'); both.flush()")  # the second leaves the size as it was
+    os.kill(int(python.run("import os; os.getpid()").text), 9)
+    python = start("python", keeper=keeper)
+    ran = python.run("[name in globals() for name in ('log', 'both')]")
+    assert ran.text == "[False, False]" and "log.txt has changed since it was stored: open it again" in ran.done["note"], ran.done
+    assert (python.cwd / "log.txt").read_text() == "before\nafter\n"
+
+
+@pytest.mark.parametrize("mode", ["r+", "a+"])
+def test_the_place_of_a_file_in_the_midst_of_an_iteration_is_not_guessed(start, tmp_path, mode):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run(f"open('lines.txt', 'w').write(''.join(f'line {{n:06d}}\\n' for n in range(5000)))\nit = open('lines.txt', '{mode}'); it.seek(0)\nfor _ in range(683): next(it)\nkept = 1")
+    store(python, keeper)
+    assert python.run("next(it)").text == "'line 000683\\n'", "the one that goes on does not notice"
+    python.close_channel()
+    ran = start("python", keeper=keeper).run("kept, 'it' in globals()")
+    assert ran.text == "(1, False)" and "it (_io.TextIOWrapper: an open file: open it again)" in ran.done["note"], ran.done
+
+
+def test_files_of_one_path_are_kept_as_they_stand_once_all_is_written(start, tmp_path):
+    python = WokenPython(start, tmp_path, {"files": ("reads = open('one.txt', 'w+'); reads.close(); reads = open('one.txt'); writes = open('one.txt', 'w'); size = writes.write('first')", None)})
+    ran = python.python.run("(reads.read(), writes.write('+'), writes.close(), reads.read())")
+    assert ran.text == "('first', 1, None, '+')", (ran, python.note)
+
+
+def test_the_place_of_a_file_is_that_of_the_moment_of_the_snapshot(start, tmp_path):
+    """The child that stores it has the file's place in common with its parent."""
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    # The child's child waits for that.
+    python.run("open('read.txt', 'w').write(''.join(f'{n:06d}\\n' for n in range(100_000)))\nfile = open('read.txt'); line = file.readline()\n"
+               "import os, time\nparent, forks = os.getpid(), []\ndef wait():\n    forks.append(1)\n    while len(forks) > 1 and not os.path.exists('moved'): time.sleep(0.01)\nos.register_at_fork(after_in_child=wait)")
+    wish(python)
+    python.run("size = len(file.readlines(350_000)); open('moved', 'w').close()")
+    keeper.take()
+    while keeper.last_begin != b"7":
+        keeper.take()
+    os.kill(int(python.run("parent").text), 9)
+    ran = start("python", keeper=keeper).run("line, file.readline()")
+    assert ran.text == "('000000\\n', '000001\\n')", ran
+
+
+@pytest.mark.parametrize("thread", ["", "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"])
+def test_lines_end_as_they_did_or_the_file_is_named(start, tmp_path, thread):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run(thread + "NEWLINES = [None, '', '\\n', '\\r', '\\r\\n']\n"
+               "for number, newline in enumerate(NEWLINES):\n"
+               "    open(f'r{number}', 'wb').write(b'a\\nb\\rc\\r\\nd\\n' * 2)\n"
+               "    for mode in ('r', 'w', 'r+'):\n"
+               "        path = f'r{number}' if mode == 'r' else f'{mode[-1]}{number}'\n"
+               "        if mode == 'r+': open(path, 'wb').write('a\\nb\\rc\\r\\nd\\n'.encode('utf-16'))\n"
+               "        globals()['file_' + mode[-1] + str(number)] = open(path, mode, newline=newline, encoding='utf-16' if mode == 'r+' else None)\n"
+               "open('plain', 'w').write('a\\nb\\n'); plain = open('plain'); plain.readline()\n"
+               "[globals()[f'file_r{number}'].readline() for number in range(5)]")
+    store(python, keeper)
+    python.close_channel()
+    python = start("python", keeper=keeper)
+    assert python.run("plain.read()").text == "'b\\n'"
+    if thread:
+        assert python.run("[name for name in globals() if name.startswith('file_')]").text == "[]"
+        return
+    ran = python.run("import io\n"
+                     "def wanted(newline, data, encoding=None): return list(io.TextIOWrapper(io.BytesIO(data), newline=newline, encoding=encoding))\n"
+                     "wrong = []\n"
+                     "for number, newline in enumerate(NEWLINES):\n"
+                     "    if list(globals()[f'file_r{number}']) != wanted(newline, b'a\\nb\\rc\\r\\nd\\n' * 2)[1:]: wrong.append(('r', newline))\n"
+                     "    if list(globals()[f'file_+{number}']) != wanted(newline, open(f'+{number}', 'rb').read(), 'utf-16'): wrong.append(('r+', newline))\n"
+                     "    file = globals()[f'file_w{number}']; file.write('x\\n'); file.close()\n"
+                     "    if open(f'w{number}', 'rb').read() != b'x' + (newline or '\\n').encode(): wrong.append(('w', newline))\n"
+                     "wrong")
+    assert ran.text == "[]", ran
 
 
 def test_what_is_written_while_a_snapshot_is_written_is_in_the_file_once(start, tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import time
@@ -449,6 +450,75 @@ def test_a_bit_that_has_turned_in_a_very_large_array_is_told_as_soon_as_it_is_kn
     while writers_of_any(tmp_path):
         pass
     assert "damaged" not in python.run("1").done.get("note", "")
+
+
+OF_SNAPSHOTS = "[fd for fd in os.listdir('/proc/self/fd') if os.path.basename(os.path.realpath(f'/proc/self/fd/{fd}')).startswith('snapshot')]"
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_look_at_very_large_values_that_is_killed_is_made_again(start, tmp_path, closes):
+    """Nothing is said of what the code has closed."""
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import numpy as np; turned = np.arange(30_000_000.0); small = 5")
+    store(python, keeper, 1 << 30)
+    python.close_channel()
+    with_a_turned_bit(keeper.large_path, keeper.large_path.stat().st_size - (1 << 20))  # which the look comes to last
+    python = start("python", keeper=keeper, extras=True)
+    looking = writers_of_any(tmp_path)
+    for process in looking:
+        os.kill(int(process), signal.SIGSTOP)
+    if closes:
+        python.run(f"import os\nfor fd in {OF_SNAPSHOTS}: os.close(int(fd))")
+    for process in looking:
+        os.kill(int(process), 9)
+    while writers_of_any(tmp_path):
+        pass
+    if closes:
+        assert python.run("small, 'turned' in globals()").text == "(5, True)"
+        return
+    ran = python.run("small, 'turned' in globals()")
+    assert ran.text == "(5, False)", ran
+    assert "not kept: turned (what was stored of it is damaged: make it again, and what has come of it since)" in ran.done["note"], ran.done
+    assert python.run(f"import os\n{OF_SNAPSHOTS}").text == "[]"
+
+
+def test_a_wish_does_not_keep_a_run_waiting_for_the_look_at_very_large_values(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    python.run("import numpy as np; large = np.ones(30_000_000)")
+    store(python, keeper, 1 << 30)
+    python.close_channel()
+    python = start("python", keeper=keeper, extras=True)
+    stopped = writers_of_any(tmp_path)
+    for process in stopped:
+        os.kill(int(process), signal.SIGSTOP)
+    assert keeper.packet()[0] == b"W"
+    wish(python, 1 << 30)
+    assert python.run("float(large[3])").text == "1.0"
+    if stopped:  # else it has come to its end before
+        assert keeper.packet() == (b"X", b"7"), "whoever wished waits for nothing"
+        wish(python, 1 << 30)
+    for process in stopped:
+        os.kill(int(process), signal.SIGCONT)
+    keeper.take()
+    while keeper.last_begin != b"7":
+        keeper.take()
+
+
+def test_a_large_value_without_buffers_that_was_damaged_is_stored_again(start, tmp_path):
+    code = "words = [f'a word that is long {n}' for n in range(100_000)]"
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    python.run(code)
+    store(python, keeper)
+    python.close_channel()
+    with_a_turned_bit(keeper.large_path, keeper.large_path.stat().st_size // 2)
+    python = start("python", keeper=keeper)
+    assert "words (what was stored of it is damaged: make it again)" in python.run(code).done["note"]
+    store(python, keeper)
+    python.close_channel()
+    assert start("python", keeper=keeper).run("len(words)").text == "100000"
 
 
 def writers_of_any(folder):

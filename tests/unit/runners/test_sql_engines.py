@@ -2,6 +2,7 @@
 
 import pytest
 
+import runner_client
 from test_sql_between_languages import rows
 
 
@@ -24,6 +25,18 @@ def test_what_an_extension_of_duckdbs_would_do(start, statement, name):
     (sql.cwd / "a.csv").write_bytes("a,b\n販売,1\n".encode("shift_jis"))
     said = sql.run(statement).stderr
     assert f"(DuckDB downloads {name} from extensions.duckdb.org" in said and said.endswith("DataFrames as tables)\n"), said
+
+
+@pytest.mark.parametrize("folder", ["none/such", "a file", ""])
+def test_duckdb_spills_though_its_folder_is_none(start, tmp_path, monkeypatch, folder):
+    (tmp_path / "a file").touch()
+    usual = runner_client.environment
+    monkeypatch.setattr(runner_client, "environment", lambda home: {**usual(home), "TMPDIR": folder and str(tmp_path / folder)})
+    sql = start("sql", extras=True, copied=False)
+    [[place]] = rows(sql.run("SELECT current_setting('temp_directory')"))
+    assert place.startswith("/tmp/.hutch-duckdb-"), place
+    spills = "SET memory_limit = '60MB'; SET threads = 1; CREATE TEMP TABLE t AS SELECT range AS a, md5(range::VARCHAR) AS b FROM range(2000000); SELECT count(*) FROM t"
+    assert rows(sql.run(spills)) == [[2_000_000]]
 
 
 def test_a_session_stays_with_its_engine(start):

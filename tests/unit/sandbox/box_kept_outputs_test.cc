@@ -142,6 +142,18 @@ TEST_F(KeptOutputsOfRuns, ABoxThatStartsAgainKnowsTheRunsBefore) {
   EXPECT_EQ(read(2, "stdout"), std::string(kMegabyte, 'x'));
 }
 
+TEST_F(KeptOutputsOfRuns, RunsThatEndAtOnceAreCountedOnce) {
+  KeptOutputs kept(session_.get(), fd_.get(), 5 * kMegabyte / 2);
+  for (const int number : {0, 1}) make_run(number, kMegabyte);
+  for (const char* run : {"run_0", "run_1"}) kept.add(run);  // the first of them finds the other
+  EXPECT_EQ(read(0, "stdout"), std::string(kMegabyte, 'x'));
+  EXPECT_EQ(read(1, "stdout"), std::string(kMegabyte, 'x'));
+  make_run(2, kMegabyte);
+  kept.add("run_2");
+  EXPECT_NE(read(0, "stdout").find("dropped here"), std::string::npos) << "it was the first to end";
+  EXPECT_EQ(read(1, "stdout"), std::string(kMegabyte, 'x'));
+}
+
 TEST_F(KeptOutputsOfRuns, TheNewestStaysWholeHoweverLarge) {
   make_run(0, 5 * kMegabyte);
   KeptOutputs kept(session_.get(), fd_.get(), kMegabyte);

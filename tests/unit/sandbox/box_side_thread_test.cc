@@ -64,6 +64,21 @@ TEST_F(SideThreads, OnePieceOfWorkAfterTheOther) {
   EXPECT_EQ(left, -1);
 }
 
+TEST_F(SideThreads, WhoWaitsForTheWorkMayGiveUp) {
+  std::promise<void> may_end;
+  int done = 0;
+  EXPECT_TRUE(side_->finish_within(milliseconds(0))) << "nothing is on";
+  side_->run([&](const std::stop_token&) -> std::function<void()> {
+    may_end.get_future().wait();
+    return [&] { ++done; };
+  });
+  EXPECT_FALSE(side_->finish_within(milliseconds(20)));
+  EXPECT_TRUE(side_->busy());
+  may_end.set_value();
+  EXPECT_TRUE(side_->finish_within(std::chrono::minutes(1)));
+  EXPECT_EQ(done, 1);
+}
+
 TEST_F(SideThreads, TheEndTellsTheWorkToStop) {
   std::promise<void> begun;
   bool was_told = false;

@@ -124,6 +124,7 @@ TEST_F(FilesList, PagesJoin) {
     const auto page = files().list(".", options).value();
     for (const auto& entry : page.entries) paths.push_back(entry.path);
     is_cut = page.truncated;
+    EXPECT_EQ(page.goes_on, is_cut);
     options.after = paths.back();
   }
   std::vector<std::string> wanted;
@@ -142,6 +143,40 @@ TEST_F(FilesList, DepthIsCut) {
   options.max_depth = 2;
   EXPECT_EQ(list(".", options),
             (Lines{"directory /workspace/1", "directory /workspace/1/2", "..."}));
+}
+
+TEST_F(FilesList, GoesOnOnlyWhereAllThatIsMissingComesBehind) {
+  for (const char* path : {"/workspace/a/b/c", "/workspace/x", "/workspace/y"}) put(path, "");
+  ListOptions options;
+  options.recursive = true;
+  EXPECT_FALSE(files().list(".", options).value().goes_on) << "it is whole";
+  options.max_entries = 3;
+  EXPECT_TRUE(files().list(".", options).value().goes_on);
+  options.max_depth = 2;
+  const auto result = files().list(".", options).value();
+  EXPECT_TRUE(result.truncated);
+  EXPECT_FALSE(result.goes_on) << "/workspace/a/b/c comes before the last entry";
+}
+
+TEST_F(FilesList, WhatAListGoesOnBehindNeedNotBeThereNorCouldBeOpened) {
+  for (const char* path : {"/workspace/a\xff", "/workspace/a\xff\xff", "/workspace/b"}) {
+    put(path, "");
+  }
+  ListOptions options;
+  options.after = "/workspace/a\\xFF";
+  const Lines behind{"file /workspace/a\\xFF\\xFF", "file /workspace/b"};
+  EXPECT_EQ(list(".", options), behind);
+  options.after = "./a\\xFF";
+  EXPECT_EQ(list(".", options), behind);
+  ASSERT_EQ(::unlink(host("/workspace/a\xff").c_str()), 0);
+  EXPECT_EQ(list(".", options), behind);
+  options.after = "a" + std::string(5000, 'a');
+  EXPECT_EQ(list(".", options), behind) << "0xFF comes behind all letters";
+  put("/mnt/data/1", "");
+  put("/mnt/data/2", "");
+  options.recursive = true;
+  options.after = "/mnt/data/1";
+  EXPECT_EQ(list("/mnt", options), Lines{"file /mnt/data/2"});
 }
 
 TEST_F(FilesList, ThousandLevelsWithFewDescriptors) {

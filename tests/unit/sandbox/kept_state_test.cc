@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -143,7 +144,7 @@ TEST_F(KeptStateTest, OneThatTheDiskHasOtherwiseLeavesTheOneBefore) {
       file.seekp(2);
       file.put('?');
     }
-    const bool is_there = put();
+    const bool is_there = put({});
     files.finished(is_there);
     return is_there;
   };
@@ -153,6 +154,50 @@ TEST_F(KeptStateTest, OneThatTheDiskHasOtherwiseLeavesTheOneBefore) {
   EXPECT_EQ(read("python"), "a first one");
   EXPECT_TRUE(store("another one", "with large values", ""));
   EXPECT_EQ(read("python"), "another one");
+}
+
+TEST_F(KeptStateTest, OneThatIsAskedToStopIsNotReadBackAndLeavesTheOneBefore) {
+  static std::atomic<int> looks = 0;
+  check_ = [](int) {
+    ++looks;
+    return base::done();
+  };
+  sandbox::box::SnapshotFiles files(base::duplicate(state_.get()).value(), "python", check_);
+  const auto store = [&files](const std::string& main, const std::stop_token& stop) {
+    EXPECT_TRUE(files.begin().ok());
+    EXPECT_TRUE(files.add(main).ok());
+    const bool is_there = files.finish(0).value()(stop);
+    files.finished(is_there);
+    return is_there;
+  };
+  std::stop_source stop;
+  EXPECT_TRUE(store("a first one", stop.get_token()));
+  stop.request_stop();
+  EXPECT_FALSE(store("another one", stop.get_token()));
+  EXPECT_EQ(looks, 1) << "who waits for its end has no time for its content";
+  EXPECT_EQ(read("python"), "a first one");
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/state/python.new"));
+}
+
+// Reading back takes as long as the disk takes, and the next interpreter does not wait for that.
+TEST_F(KeptStateTest, OneThatTheDiskIsSlowWithLeavesTheOneBefore) {
+  static std::atomic<bool> is_slow = false;
+  static constexpr std::chrono::seconds kSlow{5};
+  check_ = [](int) {
+    if (is_slow) std::this_thread::sleep_for(kSlow);
+    return base::done();
+  };
+  open();
+  KeptState::Ends ends = kept_->give().value();
+  for (const char* packet : {"B", "Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  is_slow = true;
+  for (const char* packet : {"B", "Dnewer", "E5"}) send(ends, packet);
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "abc");
+  is_slow = false;
+  ends = kept_->give().value();
+  for (const char* packet : {"W", "B", "Dnewer", "E5"}) send(ends, packet);
+  EXPECT_EQ(read(kept_->give().value().stored.snapshot), "newer") << "the next one is stored";
 }
 
 TEST_F(KeptStateTest, TheSumIsThatOfTheBytesInWhateverPieces) {

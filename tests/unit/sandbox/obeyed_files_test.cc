@@ -99,7 +99,9 @@ TEST_F(ObeyedFilesTest, LinksNarrowTheFolderUnlessTheyAreTexts) {
 
 TEST_F(ObeyedFilesTest, WhatIsMadeOfThemIsTold) {
   // The directory stands for the root of a box.
-  const auto find = [this] { return find_obeyed_names(directory_.fd(), spec()); };
+  const auto find = [this] {
+    return find_obeyed_names(directory_.fd(), folders_to_look_into(directory_.fd(), spec()));
+  };
   make("mnt/project/AGENTS.md");
   fs::create_symlink("AGENTS.md", directory_.path() + "/mnt/project/CLAUDE.md");
   const ObeyedNames before = find();
