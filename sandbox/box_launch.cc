@@ -67,8 +67,8 @@ std::string words_since(const std::string& log, off_t from) {
 }
 
 bool speaks_of_memory(const std::string& words) {
-  // By the C++ library, by strerror(3), and by the loader of shared libraries.
-  for (const char* part : {"bad_alloc", "annot allocate memory", "failed to map segment"}) {
+  // By the C++ library, and by strerror(3), as by the loader of shared libraries.
+  for (const char* part : {"bad_alloc", "annot allocate memory"}) {
     if (words.find(part) != std::string::npos) return true;
   }
   return false;
@@ -77,7 +77,7 @@ bool speaks_of_memory(const std::string& words) {
 // How it has ended is known a moment after its end where SIGCHLD is ignored.
 std::optional<bool> was_killed_soon(int process) {
   auto killed = was_killed(process);
-  for (int look = 0; !killed && look < kStatusLooks; ++look) {
+  for (int look = 0; process >= 0 && !killed && look < kStatusLooks; ++look) {
     (void)::poll(nullptr, 0, kStatusPauseMs);
     killed = was_killed(process);
   }
@@ -104,11 +104,16 @@ std::atomic<std::int64_t>& known_oom_kills() {
 
 // It has closed its pipe, and has said nothing.
 Error why_it_died(int process, const std::string& words) {
-  (void)base::wait_for(process, POLLIN, LaunchClock::now() + kDyingPatience);
+  if (process >= 0) {
+    (void)base::wait_for(process, POLLIN, LaunchClock::now() + kDyingPatience);
+  }
   const std::int64_t kills = count_oom_kills();
   const bool has_made_room = known_oom_kills().exchange(kills) < kills;
-  // Where nobody can know how it ended, an error of its own would have had a word.
-  const bool was_ended = was_killed_soon(process).value_or(words.empty() && has_made_room);
+  // Where nobody can know how it ended, an error of its own would have had a word: without one it
+  // was killed, if it ended as soon as it began (there is no `process`) or the kernel has made
+  // room.
+  const bool is_likely = words.empty() && (process < 0 || has_made_room);
+  const bool was_ended = was_killed_soon(process).value_or(is_likely);
   if (was_ended || speaks_of_memory(words)) {
     return base::error(Error::Kind::kCapacity,
                        "hutch-box was ended while it started, as happens where memory is short");

@@ -19,6 +19,7 @@ namespace {
 constexpr seconds kQuiet{1};
 constexpr seconds kIdleWhereMemoryIsShort{5};
 constexpr std::int64_t kTurns = 16;
+constexpr seconds kBetweenFreezes{1};
 // Processes go on beside that for no longer, where a client wants them stopped.
 constexpr seconds kStoringBesideOthersMost{20};
 // Less than the patience of a server that has asked for the end.
@@ -111,13 +112,22 @@ void Rest::rest_once_quiet(int pause, const std::string& held_by) {
 
 void Rest::rest() {
   if (!held_by_.empty()) {
-    // One that cannot be frozen is tried again, as one that is idle.
-    if (!freeze(true).ok()) (void)resume();
-    return;
+    if (freeze(true).ok()) return;
+    // A session that only idleness has paused is tried again once it has been idle as long.
+    return paused_on_request_ ? freeze_later() : static_cast<void>(resume());
   }
   of_.record.rests();
   of_.stored_state->rests();
   of_.end("what it knows was stored");
+}
+
+// A client has been told that it is paused, and a process may be where the kernel does not freeze
+// it for a moment.
+void Rest::freeze_later() {
+  of_.loop.after(kBetweenFreezes, [this, pause = pauses_] {
+    if (has_ended_ || !paused() || is_storing_ || pause != pauses_) return;
+    if (!freeze(true).ok()) freeze_later();
+  });
 }
 
 void Rest::in_use() {
@@ -154,6 +164,7 @@ void Rest::ends() {
 base::Status Rest::resume() {
   last_use_ = Clock::now();
   if (!paused()) return base::done();
+  ++pauses_;  // what was to come of this one does not
   if (!std::exchange(is_storing_, false)) TRY(freeze(false));
   paused_since_.reset();
   of_.runs.release();

@@ -79,6 +79,7 @@ class Rest {
   void bound_storing();
   void rest_once_quiet(int pause, const std::string& held_by);
   void rest();
+  void freeze_later();
   // Takes turns with other boxes: each is to see what others have given back.
   [[nodiscard]] MemoryLeft host_memory_left() const;
 

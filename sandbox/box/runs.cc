@@ -86,7 +86,8 @@ Runs::Runs(Context context)
       kept_runs_(context_.session_fd),
       file_changes_(context_.workspace_fd, static_cast<std::size_t>(context_.spec.limits.files)),
       kept_outputs_(std::make_shared<KeptOutputs>(context_.session_fd, context_.runs_fd,
-                                                  context_.spec.limits.disk_mb << 20)) {}
+                                                  context_.spec.limits.disk_mb << 20)),
+      looked_into_(folders_to_look_into(context_.init.root_fd(), context_.spec)) {}
 
 Runs::~Runs() = default;
 
@@ -225,8 +226,7 @@ void Runs::begin(const JobPointer& job) {
   job->run.started_at_ms = base::now_ms();
   job->run.network.bytes = std::exchange(bytes_between_runs_, 0);
   stops_ = 0;
-  if (!looked_into_) looked_into_ = folders_to_look_into(context_.init.root_fd(), context_.spec);
-  job->obeyed_before = find_obeyed_names(context_.init.root_fd(), *looked_into_);
+  job->obeyed_before = find_obeyed_names(context_.init.root_fd(), looked_into_);
   job->started_file_time_ns = FileChanges::file_time_ns();
   job->started_process_time = process_clock();
   job->oom_kills_before = context_.oom_kills();
@@ -473,8 +473,7 @@ void Runs::take_changes(Job& job) {
       std::exchange(job.files_before, {}), job.started_file_time_ns, job.unfinished, changes);
   job.run.files_changed_total = static_cast<std::int64_t>(changes);
   const std::string new_names = note_of_new_names(
-      job.obeyed_before,
-      find_obeyed_names(context_.init.root_fd(), looked_into_.value_or(std::vector<HostFolder>())));
+      job.obeyed_before, find_obeyed_names(context_.init.root_fd(), looked_into_));
   if (!new_names.empty()) add_note(job.run, new_names);
   if (job.had_company && (changes > 0 || !job.run.network.empty())) {
     add_note(job.run, kDuringThisRun);

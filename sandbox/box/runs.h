@@ -226,6 +226,7 @@ class Runs {
   const KeptRuns kept_runs_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
+  const std::vector<HostFolder> looked_into_;  // for what the host's programs obey
   LeftStreams left_streams_{kLeftStreamsMax};
   std::map<Interpreter, Slot> slots_;
   std::unique_ptr<Worker> next_worker_;  // of bash
@@ -240,9 +241,8 @@ class Runs {
   std::int64_t bytes_between_runs_ = 0;  // of the network, as they are carried: the next run tells
   std::deque<Run> ended_;
   std::string note_for_next_;
-  std::size_t waking_left_ = kWakingCharactersMost;     // for what the session's waking has to tell
-  bool closed_ = false;                                 // the box has ended: nothing more is taken
-  std::optional<std::vector<HostFolder>> looked_into_;  // folders_to_look_into(), once known
+  std::size_t waking_left_ = kWakingCharactersMost;  // for what the session's waking has to tell
+  bool closed_ = false;                              // the box has ended: nothing more is taken
   bool files_touched_ = true;
   bool files_end_too_ = false;
   int stops_ = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -131,9 +132,11 @@ base::Status SnapshotFiles::write_out(File& file) {
 bool SnapshotFiles::is_on_disk(int fd, const ByteSum& sum, const std::stop_token& stop) {
   // A slow disk takes all of it for minutes, and nothing ends an fsync().
   for (std::int64_t at = 0; at < sum.bytes() && !stop.stop_requested(); at += kSyncedAtOnce) {
-    (void)::sync_file_range(
-        fd, at, kSyncedAtOnce,
-        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    const bool is_synced = ::sync_file_range(fd, at, kSyncedAtOnce,
+                                             SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                                 SYNC_FILE_RANGE_WAIT_AFTER) == 0;
+    // The kernel tells of a page that could not be written once: fsync() would not say it again.
+    if (!is_synced && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) return false;
   }
   if (stop.stop_requested() || ::fsync(fd) != 0) return false;
   (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);

@@ -36,7 +36,7 @@ send({'type': 'done', 'ok': True, 'exit_code': 'zero', 'run_id': run_id})
     session = box.call("create_session")["session_id"]
     run = box.run(code, session_id=session)
     assert run["status"] == "completed"
-    assert run["outputs"] == [{"formats": []}]
+    assert run["outputs"] == [{}]
     assert box.value("1 + 1") == "2", "other sessions have not noticed"
     box.call("delete_session", session_id=session)
 

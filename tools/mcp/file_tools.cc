@@ -54,8 +54,8 @@ constexpr std::int64_t kContentMostBytes = 16 << 20;
 // Entries that are shown below one directory, in a list that goes deeper than the directory that
 // was asked for.
 constexpr std::size_t kShownInADirectory = 200;
-// A path as deep as a list goes, each of its bytes escaped, has no more.
-constexpr std::int64_t kAfterBytesMax = 5 << 20;
+// Longer than a path that can be opened, since a list goes deeper, and no answer has a longer one.
+constexpr std::int64_t kAfterBytesMax = 256 << 10;
 constexpr std::int64_t kTypedBytes = kReadDefaultBytes;  // that say what a file is
 
 // As much of it as fits a result once it is printed as JSON.

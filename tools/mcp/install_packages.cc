@@ -140,6 +140,15 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   return reply_of_new_run(services, found, std::move(request), context);
 }
 
+// Returns the schema for a run, or for the answer where nothing was to be run.
+nlohmann::json schema_of_install() {
+  nlohmann::json schema =
+      object_schema({{"session_id", "string"}, {"run_id", "string"}, {"status", "string"}},
+                    {"session_id", "run_id", "status"});
+  schema["anyOf"] = {{{"required", {"stdout", "stderr"}}}, {{"required", {"status"}}}};
+  return schema;
+}
+
 }  // namespace
 
 mcp::Tool install_tool(const Services& services) {
@@ -154,8 +163,7 @@ mcp::Tool install_tool(const Services& services) {
         .most = 100},
        session_argument(),
        {.name = "manager", .description = "default pip", .values = {"pip", "npm", kApt}}},
-      object_schema({{"session_id", "string"}, {"run_id", "string"}, {"status", "string"}},
-                    {"session_id", "run_id", "status"}),
+      schema_of_install(),
       {.read_only = false, .destructive = false, .idempotent = true},
       mcp::TaskSupport::kOptional};
   return make_tool(services, definition,

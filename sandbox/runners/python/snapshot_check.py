@@ -40,8 +40,13 @@ class Check:
         self._damaged = []
         self._said = b""
         self._is_whole = False  # it has said all that it has to say
-        self._files = _Files(groups)
         self._hears, tells = os.pipe()
+        try:
+            self._files = _Files(groups)
+        except OSError:
+            _close(tells)
+            _close(self._hears)
+            raise
         own_name = change_name(NAME)
         try:
             child = fork_quietly()
@@ -67,8 +72,8 @@ class Check:
         except OSError:
             self._hears = -1  # the code has closed it
         if not self._is_whole:
-            self._is_whole = True
             self._damaged = self._files.damaged(self._groups)
+            self._is_whole = True
         self._files.close()
         return False
 

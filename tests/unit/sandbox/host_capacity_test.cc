@@ -122,7 +122,7 @@ class StartOfABox : public ::testing::Test {
 TEST_F(StartOfABox, ThatIsKilledOrFindsNoMemoryMeetsALimitOfTheMachine) {
   for (const char* script : {"kill -9 $$", "echo std::bad_alloc >&2; exit 134",
                              "echo 'error while loading shared libraries: failed to map segment "
-                             "from shared object' >&2; exit 127"}) {
+                             "from shared object: Cannot allocate memory' >&2; exit 127"}) {
     const auto failed = launched(script);
     ASSERT_FALSE(failed.ok()) << script;
     EXPECT_EQ(failed.error().kind, Error::Kind::kCapacity) << script;
@@ -130,6 +130,12 @@ TEST_F(StartOfABox, ThatIsKilledOrFindsNoMemoryMeetsALimitOfTheMachine) {
   // What it said before is another's.
   EXPECT_EQ(launched("exit 1").error().kind, Error::Kind::kInternal);
   EXPECT_EQ(launched("kill -SEGV $$").error().kind, Error::Kind::kInternal);
+  EXPECT_EQ(
+      launched(
+          "echo 'failed to map segment from shared object: Operation not permitted' >&2; exit 127")
+          .error()
+          .kind,
+      Error::Kind::kInternal);
   EXPECT_EQ(launched("echo no such file >&2; exit 1").error().kind, Error::Kind::kInternal);
   EXPECT_TRUE(launched(R"(echo '{"ok":true}' >&4)").ok());
 }
