@@ -1,5 +1,6 @@
 """Fixtures of the Python tests: the real binary over stdio, a state directory of its own."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -14,7 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import zygote  # noqa: E402
-from boxes import boxes_of  # noqa: E402
 from hutch_client import Client, hutch_binary  # noqa: E402
 
 pytest_plugins = ("case_report",)
@@ -35,8 +35,12 @@ module_state = pytest.fixture(state_directory, name="module_state", scope="modul
 
 
 def end_boxes(state_directory):
-    for session in boxes_of(state_directory):
-        subprocess.run([hutch_binary(), "sessions", "rm", session, "--state-dir", state_directory], capture_output=True, timeout=60)
+    listed = subprocess.run([hutch_binary(), "sessions", "ls", "--json", "--state-dir", state_directory],
+                            capture_output=True, text=True, timeout=60)
+    if listed.returncode == 0:
+        for session in json.loads(listed.stdout):
+            subprocess.run([hutch_binary(), "sessions", "rm", session["session_id"], "--state-dir",
+                            state_directory], capture_output=True, timeout=60)
 
 
 @pytest.fixture
