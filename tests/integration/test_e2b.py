@@ -303,8 +303,9 @@ def test_terminals(sandbox):
     sandbox.pty.resize(shell.pid, PtySize(rows=9, cols=99))
     sandbox.pty.send_stdin(shell.pid, b"stty size\n")
     until(b"9 99")
-    sandbox.pty.send_stdin(shell.pid, b"sleep 1000\n")
-    until(b"sleep 1000\r\n")
+    # Its answer says that the terminal is its: before, an interrupt would have been the shell's.
+    sandbox.pty.send_stdin(shell.pid, b"sh -c 'echo $((6 * 7)) seconds; exec sleep 1000'\n")
+    until(b"42 seconds\r\n")
     sandbox.pty.send_stdin(shell.pid, b"\x03")
     until(b"^C")
     sandbox.pty.send_stdin(shell.pid, b"exit 5\n")

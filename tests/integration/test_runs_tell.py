@@ -152,11 +152,15 @@ def test_a_file_that_a_killed_run_was_writing_is_possibly_incomplete(client, how
     eats = ("import mmap\nshared = mmap.mmap(-1, 500 << 20)\nfor at in range(0, len(shared), 4096):\n    shared[at] = 1\n"
             "    if at % (1 << 20) == 0: f.write('half'); f.flush()\n")
     if language == "python":
-        code = ("import os, signal, time\nopen('other.txt', 'w').write('whole')\nf = open('big.csv', 'w'); f.write('half'); f.flush()\n"
+        code = ("import os, signal, time\nopen('other.txt', 'w').write('whole')\n"
+                # What was written in the moment of the end may have been cut off by it.
+                "while time.time_ns() < os.stat('other.txt').st_mtime_ns + 200_000_000: pass\n"
+                "f = open('big.csv', 'w'); f.write('half'); f.flush()\n"
                 + {"SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)", "oom": eats}.get(how, "time.sleep(60)"))
     else:
         client.call("write_file", path="/tmp/eats.py", content="f = open(5, 'w')\n" + eats, session_id=name)
-        code = "echo whole >other.txt; exec 5>big.csv; echo half >&5\n" + {"SIGKILL": "kill -9 $$", "oom": "python3 /tmp/eats.py"}.get(how, "sleep 60")
+        code = ("echo whole >other.txt\nwhile [ $(date +%s%N) -lt $(($(date -r other.txt +%s%N) + 200000000)) ]; do :; done\n"
+                "exec 5>big.csv; echo half >&5\n") + {"SIGKILL": "kill -9 $$", "oom": "python3 /tmp/eats.py"}.get(how, "sleep 60")
     if how.startswith("cancel"):
         request = client.start("tools/call", {"name": "run_code", "arguments": {"code": code, "language": language, "session_id": name}})
         until(lambda: any(entry["path"].endswith("big.csv") for entry in client.call("list_files", session_id=name)["entries"]), what="its file")
