@@ -3,9 +3,10 @@
 import os
 import select
 from _thread import RLock
-from json import JSONDecoder, JSONEncoder
 
 from hutch_runner.descriptors import out_of_the_way
+from hutch_runner.json_text import decode as _decode
+from hutch_runner.json_text import encode_for_host as _encode
 
 FRAME_BYTES_MAX = 32 << 20  # that is taken: parameters of hutch.sql() may be long; the host sends less
 HEAD_BYTES = 5
@@ -16,8 +17,6 @@ SHOWN_CHARACTERS = 20_000  # of a long text, besides
 PROSE = ("text", "markdown")  # half of it still says something
 
 # Bound now: user code may replace anything in the modules it can import.
-_decode = JSONDecoder().decode
-_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _read, _write, _close = os.read, os.write, os.close
 
 

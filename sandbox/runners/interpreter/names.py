@@ -1,8 +1,8 @@
 """Lists of names in a sentence."""
 
-import re
+from hutch_runner.patterns import Pattern
 
-_NUMBERED = r"(?s)(.*?)(0|[1-9]\d*)"
+_NUMBERED = Pattern(r"(?s)(.*?)(0|[1-9]\d*)")
 _ALIKE_LEAST = 4  # fewer in a row are named each
 
 
@@ -30,5 +30,5 @@ def _that_fit(pieces, count, characters_max):
 
 
 def _counts_on(one, next_one):
-    before, after = re.fullmatch(_NUMBERED, one), re.fullmatch(_NUMBERED, next_one)
+    before, after = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(next_one)
     return bool(before and after) and before[1] == after[1] and int(before[2]) + 1 == int(after[2])

@@ -6,18 +6,18 @@ the code goes on. So all that is called is looked at when the run is over.
 
 import functools
 import os
-import re
 
 from hutch_runner.imports import WhenImported, warm_module
+from hutch_runner.patterns import Pattern
 
 _LIST = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "absent_programs.txt")
 _SHELLS = {"sh", "bash", "dash", "zsh"}
 _CALLS_MAX = 50  # of a run; a loop calls the same again and again
 _CHARACTERS_MAX = 4_000
-_QUOTED_WORD = r"(['\"])([\w./-]+)\1"  # patterns that no run needs at its start are compiled when they are used
-_QUOTED = r"'[^']*'|\"[^\"]*\""
-_NEXT = r"[;|&()\n`]+"
-_BEFORE = r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$"  # what may stand before the name
+_QUOTED_WORD = Pattern(r"(['\"])([\w./-]+)\1")
+_QUOTED = Pattern(r"'[^']*'|\"[^\"]*\"")
+_NEXT = Pattern(r"[;|&()\n`]+")
+_BEFORE = Pattern(r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$")  # what may stand before the name
 
 
 def explanation_of(name):
@@ -32,9 +32,9 @@ def explanation_of(name):
 
 def programs_of(script):
     """The names of what a shell's script calls, as far as that shows without running it."""
-    without_text = re.sub(_QUOTED, "''", re.sub(_QUOTED_WORD, r"\2", script.partition("<<")[0]))
-    for piece in re.split(_NEXT, without_text):
-        word = next((word for word in piece.split() if not re.match(_BEFORE, word)), "")
+    without_text = _QUOTED.sub("''", _QUOTED_WORD.sub(r"\2", script.partition("<<")[0]))
+    for piece in _NEXT.split(without_text):
+        word = next((word for word in piece.split() if not _BEFORE.match(word)), "")
         if word:
             yield word
 

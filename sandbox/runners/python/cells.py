@@ -2,9 +2,9 @@
 
 import __future__
 import contextvars
-import linecache
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
+from hutch_runner.imports import WhenImported
 from hutch_runner.notebook import without_magic_of_figures
 from hutch_runner.standard_modules import loaded
 
@@ -91,7 +91,7 @@ class Cells:
                                dont_inherit=True)
             except SyntaxError as error:
                 if error.text is None and error.lineno:  # from a tree: it has not seen the source
-                    error.text = linecache.getline(name, error.lineno) or None
+                    error.text = _line_of(name, error.lineno)
                 raise
             self.futures |= code.co_flags & ALL_FUTURES
             return code
@@ -154,10 +154,29 @@ class Cells:
                 self.context = self.context.copy()
 
 
+_lines_of_cells = {}  # as linecache keeps them; its own, once somebody has imported it
+
+
+def _give_lines(linecache):
+    global _lines_of_cells
+    linecache.cache.update(_lines_of_cells)
+    _lines_of_cells = linecache.cache
+
+
+def keep_lines():
+    """Tracebacks, warnings and inspect.getsource() find the text of cells in linecache, which a start has no need of."""
+    WhenImported("linecache", _give_lines)
+
+
 def remember(source, name):
-    """Tracebacks, warnings and inspect.getsource() find the text here. No time: never stale."""
+    """No time: never stale."""
     lines = [line + "\n" for line in source.split("\n")]
-    linecache.cache[name] = (len(source), None, lines, name)
+    _lines_of_cells[name] = (len(source), None, lines, name)
+
+
+def _line_of(name, number):
+    lines = _lines_of_cells[name][2] if name in _lines_of_cells else []
+    return lines[number - 1] if 0 < number <= len(lines) else None
 
 
 def without_indent(source, failure):

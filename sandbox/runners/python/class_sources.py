@@ -1,7 +1,5 @@
 """inspect.getsource() of a class of a cell: `inspect` looks for the file of its module, and cells have none."""
 
-import linecache
-
 from hutch_runner.imports import WhenImported
 
 
@@ -26,6 +24,8 @@ def _cell_of(kind):
         name = getattr(getattr(member, "__code__", None), "co_filename", "")
         if name.startswith("<cell-"):
             return name
+    import linecache
+
     for name in reversed([name for name in linecache.cache if name.startswith("<cell-")]):
         if _line_in(name, kind) is not None:
             return name
@@ -33,6 +33,7 @@ def _cell_of(kind):
 
 
 def _line_in(cell, kind):
+    import linecache
     import re
 
     begins = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
@@ -41,5 +42,7 @@ def _line_in(cell, kind):
 
 def first_line_of(kind):
     """Where a class of a cell begins, as Python 3.13 notes it in the class; None: that is not known."""
+    import linecache
+
     cell = _cell_of(kind)
     return _line_in(cell, kind) if cell in linecache.cache else None

@@ -1,11 +1,11 @@
 """Values as results: text for the model, richer formats where the value offers them."""
 
-import re
 import sys
 
 from hutch_runner import column_tables, library_charts, pictures
 from hutch_runner.channel import EncodedJson, cut
 from hutch_runner.names import names_in_short
+from hutch_runner.patterns import Pattern
 from hutch_runner.plain_json import is_plain, plain
 
 TEXT_CHARACTERS_MAX = 10_000_000
@@ -19,7 +19,7 @@ TABLE_CHARACTERS_TEXT = 3_300  # the host shows 4,000 of a text, with what follo
 TABLE_ROWS_JSON = 1000
 TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a table; the variable has them
 
-_OPTION = re.compile(r"\[default: (.*?)\]\s*\[currently: (.*?)\]")
+_OPTION = Pattern(r"\[default: (.*?)\]\s*\[currently: (.*?)\]")
 
 # The order in which formats are listed.
 _FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "csv", "chart")

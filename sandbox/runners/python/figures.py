@@ -5,10 +5,10 @@ and that of a figure, sends figures instead of warning that there is no screen, 
 tell afterwards is kept.
 """
 
-import re
 import sys
 
 from hutch_runner.imports import WhenImported
+from hutch_runner.patterns import Pattern
 from hutch_runner.plain_json import plain
 
 PICTURE_BYTES_GOOD = 750_000  # larger ones are drawn again with fewer dots
@@ -16,7 +16,7 @@ PICTURE_DOTS_MAX = 4_000_000  # of the first drawing: more only takes time and m
 PICTURE_WIDTH_MIN = 400  # dots; below that nobody can read the labels
 CHARACTERS_TOLD_MAX = 40
 _PYPLOT = "matplotlib.pyplot"
-_NO_GLYPH = re.compile(r"Glyph (\d+) ")
+_NO_GLYPH = Pattern(r"Glyph (\d+) ")
 
 
 class Figures:

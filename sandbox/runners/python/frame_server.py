@@ -11,7 +11,9 @@ import os
 import sys
 import time
 from _thread import _count as count_threads
-from json import JSONDecoder, JSONEncoder
+
+from hutch_runner.json_text import decode as _decode
+from hutch_runner.json_text import encode as _encode
 
 CHILD_SECONDS = 120
 FORK_SECONDS = 5
@@ -22,7 +24,6 @@ LEASES_MAX = 4
 # Bound now: user code may replace anything in the modules it can import.
 _open = open
 _fork, _exit_process, _waitpid, _kill = os.fork, os._exit, os.waitpid, os.kill
-_encode, _decode = JSONEncoder().encode, JSONDecoder().decode
 
 
 def _name_process():

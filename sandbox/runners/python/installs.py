@@ -1,20 +1,22 @@
 """What is being installed: code that misses it is told to wait for that, and not to install it."""
 
 import os
-import re
 
-_MANAGERS = re.compile(r"pip(3(\.\d+)?)?|uv")
+from hutch_runner.patterns import Pattern
+
+_MANAGERS = Pattern(r"pip(3(\.\d+)?)?|uv")
 _ACTIONS = {"install", "add", "sync"}
 _FILES = (".txt", ".toml", ".whl", ".gz", ".zip")
 # A file, a folder or a group of packages follows, in the same word or in the next one; others may stand before `r` and `e`.
-_OPENS_A_LIST = re.compile(r"-[IUnqv]*[er]|--(requirement|editable|group)")
+_OPENS_A_LIST = Pattern(r"-[IUnqv]*[er]|--(requirement|editable|group)")
 # A value follows that is no package.
 _HAVE_VALUES = {
     "-c", "-f", "-i", "-p", "-t", "--cache-dir", "--cert", "--config-settings", "--constraint", "--default-index", "--directory", "--extra",
     "--extra-index-url", "--find-links", "--index", "--index-strategy", "--index-url", "--link-mode", "--log", "--no-binary", "--only-binary",
     "--platform", "--prefix", "--progress-bar", "--project", "--proxy", "--python", "--python-version", "--report", "--resolution", "--retries",
     "--root", "--src", "--target", "--timeout", "--trusted-host", "--upgrade-strategy"}
-_PACKAGE = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[^\]]*\])?\s*([=<>!~;@ ].*)?")
+_PACKAGE = Pattern(r"([A-Za-z0-9][\w.-]*)(\[[^\]]*\])?\s*([=<>!~;@ ].*)?")
+_SEPARATORS = Pattern(r"[-_.]+")
 _PROCESSES_MAX = 1000
 _SHOWN_MAX = 200
 
@@ -53,7 +55,7 @@ def _may_bring(package, wanted):
 
 
 def _plain(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return _SEPARATORS.sub("-", name).lower()
 
 
 def _commands():

@@ -4,11 +4,11 @@ Both would open a browser in show(); here that is a result of the run.
 """
 
 import sys
-from json import JSONDecoder
 
 from hutch_runner import chart_pictures
 from hutch_runner.channel import INLINE_CHARACTERS, EncodedJson
 from hutch_runner.imports import WhenImported
+from hutch_runner.json_text import decode
 from hutch_runner.plain_json import plain
 
 SHOWN_SECONDS = 20  # for a picture that nobody has asked for by name
@@ -59,7 +59,7 @@ def _plotly(figure):
     if len(text) > 2 * INLINE_CHARACTERS:
         spec = EncodedJson(text)
     else:
-        spec = JSONDecoder().decode(text)
+        spec = decode(text)
         spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
         spec = plain(spec, large=float)  # for plotly they are numbers
     chart = _chart(plotly_charts.chart_of, figure)

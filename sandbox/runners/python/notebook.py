@@ -6,18 +6,18 @@ shell shares the session's namespace; it translates cells and never runs them it
 """
 
 import builtins
-import re
 import sys
 
 from hutch_runner.frame_runs import is_library
 from hutch_runner.imports import WhenImported
+from hutch_runner.patterns import Pattern
 
 # No two parts that lie side by side can match the same: in a long cell that would take for ever.
 _NAMES = r"(?:\w[\w, ]*=[ \t]*)"
-_OF_IPYTHON = re.compile(
-    rf"^[ \t]*(?:{_NAMES}?[%!]|\?|{_NAMES}?[\w%.*\[\]]+(?:\(.*\)[\w.\[\]]*)?\?\??[ \t]*$)", re.MULTILINE)
-_COMMANDS = re.compile(rf"^[ \t]*(?:{_NAMES}?!|%%(?:bash|sh|script)\b)", re.MULTILINE)
-_OF_FIGURES = re.compile(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
+_OF_IPYTHON = Pattern(
+    rf"(?m)^[ \t]*(?:{_NAMES}?[%!]|\?|{_NAMES}?[\w%.*\[\]]+(?:\(.*\)[\w.\[\]]*)?\?\??[ \t]*$)")
+_COMMANDS = Pattern(rf"(?m)^[ \t]*(?:{_NAMES}?!|%%(?:bash|sh|script)\b)")
+_OF_FIGURES = Pattern(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
 _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 
 

@@ -1,14 +1,14 @@
 """Processes that multiprocessing starts anew get functions and classes of cells as `__main__`, which have no file, and the session's
 values of that moment, as far as they are plain and small; of the others why they are not there."""
 
-import json
 import os
 import sys
 from _ast import ClassDef
-from enum import EnumMeta
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from hutch_runner.imports import WhenImported
+from hutch_runner.json_text import encode
+from hutch_runner.standard_modules import loaded
 from hutch_runner.value_shapes import has_data, shape_of
 
 VALUE_BYTES_MAX = 1 << 20
@@ -79,9 +79,14 @@ class ProcessMains:
             pass
 
     def _write(self):
-        cells = json.dumps([[name, *one] for name, one in self._cells.sources.items()])
+        cells = encode([[name, *one] for name, one in self._cells.sources.items()])
         _replace(self._path + ".json", cells.encode("utf-8", "surrogatepass"))
         self._count = len(self._cells.sources)
+
+
+def _is_enum(kind):
+    enum = loaded("enum")
+    return enum is not None and issubclass(type(kind), enum.EnumMeta)
 
 
 def _classes_defined(tree, cell):
@@ -112,7 +117,7 @@ def _values_of(namespace, current):
             continue
         if issubclass(type(value), (*_BY_NAME, ModuleType)):
             others[name] = (shape_of(value), "")
-            is_kind = issubclass(type(value), type) and not issubclass(type(value), EnumMeta)
+            is_kind = issubclass(type(value), type) and not _is_enum(value)
             if is_kind and type.__getattribute__(value, "__module__") == "__main__":
                 if id(value) not in classes:  # another name of one takes no room
                     classes[id(value)] = _attributes_of(pickle, value, room)

@@ -46,6 +46,7 @@ class Session:
         self.frames = FrameServer(self.namespace)
         self.snapshots = snapshots.Snapshots(self.namespace, self.cells, frame_runs.is_library)
         standard_modules.install()
+        cells.keep_lines()
         hutch_module.install(self.interrupts)
         library_charts.watch(self.display)
         tracebacks.keep_runner_out_of_warnings()

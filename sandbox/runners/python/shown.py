@@ -5,13 +5,11 @@ display_id, as notebooks do, gives their last state; what it prints stays. A fig
 is shown and is the value of the last line, too, unless it looks different then.
 """
 
-import re
-
 from hutch_runner.digests import digest_of
 
 HELD_MAX = 100  # more the host does not take
 # What changes outputs; a function of an earlier run may do it too, hence _has_changed_some.
-_CHANGES = re.compile(r"\b(?:clear_output|display_id|update_display|DisplayHandle)\b")
+_CHANGES = ("clear_output", "display_id", "update_display", "DisplayHandle")
 
 
 class Shown:
@@ -25,7 +23,7 @@ class Shown:
 
     def begin(self, source):
         self._figures.clear()
-        self._held = [] if self._has_changed_some or _CHANGES.search(source) else None
+        self._held = [] if self._has_changed_some or any(change in source for change in _CHANGES) else None
         self._is_cleared_by_next = False
 
     def end(self):

@@ -10,11 +10,11 @@ A snapshot that was not written to its end has no end. It is code: whoever reads
 
 import os
 import sys
-from json import JSONDecoder, JSONEncoder
 
 from hutch_runner.digests import digest_of
+from hutch_runner.json_text import decode as _decode
+from hutch_runner.json_text import encode as _encode
 
-_encode, _decode = JSONEncoder().encode, JSONDecoder().decode  # user code may put something else in their place
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MAGIC = b"hutchst1"
 END_BYTES = 16 + 32 + len(MAGIC)

@@ -8,7 +8,6 @@ import os
 import stat
 import time
 
-from hutch_runner import snapshot_file  # noqa: F401: it takes from `json` what user code may put something else in the place of
 from hutch_runner import snapshot_pipes, snapshot_writer, surroundings, unstorable
 from hutch_runner.snapshot_large_file import LargeFile
 from hutch_runner.snapshot_pipes import FILE_FD

@@ -13,6 +13,8 @@ _NAMES = sys.stdlib_module_names
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 _OURS = (_STANDARD, "<frozen ", *(os.path.join(path, "") for path in sys.modules["hutch_runner"].__path__))
 _get_frame = sys._getframe
+# The runner imports these when it needs them: whatever a file of the user's is called, they are the standard library's for everybody.
+_NEEDED_LATER = {"copyreg", "enum", "json", "linecache", "re", "token", "tokenize"}
 
 
 def install():
@@ -32,7 +34,7 @@ class StandardModules:
         self._path = [path for path in sys.path if os.path.join(path, "").startswith(_STANDARD) and "-packages" not in path]
 
     def find_spec(self, name, path=None, target=None):
-        if path is not None or name not in _NAMES or not is_asked_by_library(_get_frame(1)):
+        if path is not None or name not in _NAMES or not (name in _NEEDED_LATER or is_asked_by_library(_get_frame(1))):
             return None
         return _find_spec(name, self._path)
 

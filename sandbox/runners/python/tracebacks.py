@@ -1,10 +1,6 @@
 """Failures as the user should read them: their own frames, named by cell and line."""
 
-import re
-
 from hutch_runner import frame_runs, ways_out
-
-_CELL = re.compile(r'(?:File ")?<cell-(\d+)>"?, line ')
 
 
 def name_of(failure):
@@ -16,7 +12,7 @@ def name_of(failure):
 
 def message_of(failure):
     try:
-        return _CELL.sub(r"cell \1, line ", str(failure))
+        return _with_cells_named(str(failure))
     except KeyboardInterrupt:  # it may well be one of the host, to which all of this takes too long
         raise
     except BaseException as inner:
@@ -33,7 +29,19 @@ def format_failure(failure):
         # Or nothing can be opened any more, and so nothing imported.
         text = (f"{_lines_of(failure)}{name_of(failure)}: {message_of(failure)}\n"
                 f"(no more of the traceback: {type(inner).__name__})\n")
-    return _CELL.sub(r"cell \1, line ", text) + ways_out.way_out_of(failure, message_of(failure))
+    return _with_cells_named(text) + ways_out.way_out_of(failure, message_of(failure))
+
+
+def _with_cells_named(text):
+    """`File "<cell-3>", line 1` as `cell 3, line 1`. Without a pattern: nothing may be imported any more, as no file can be opened."""
+    before, *pieces = text.split("<cell-")
+    for piece in pieces:
+        number, _, rest = piece.partition(">")
+        if number.isdecimal() and rest.startswith((", line ", '", line ')):
+            before = before.removesuffix('File "') + f"cell {number}" + rest.removeprefix('"')
+        else:
+            before = f"{before}<cell-{piece}"
+    return before
 
 
 def keep_runner_out_of_warnings():

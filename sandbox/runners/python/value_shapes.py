@@ -6,8 +6,7 @@ and an OUTLINE is of what has too much in it for a shape: there others have to s
 """
 
 import sys
-from collections import deque
-from enum import Enum
+from _collections import deque
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType, UnionType
 
 EXACT, ALIKE, OUTLINE = "exact", "alike", "outline"
@@ -68,12 +67,17 @@ def _shape_within(value, kind, room):
         return ("dict", tuple([(_shape(key, room), _shape(part, room)) for key, part in value.items()]))
     if kind is MethodType and type(value.__func__) is FunctionType or kind is BuiltinFunctionType and not _is_of_module(value):
         return ("method", _shape(value.__self__, room), value.__name__)
-    if issubclass(kind, Enum):
+    if _is_enum(kind):
         number = object.__getattribute__(value, "_value_")  # several flags together need not have a name
         return ("member", _name_of(kind), object.__getattribute__(value, "_name_"), repr(number) if type(number) is int else "")
     if kind in (GenericAlias, UnionType) or _name_of(kind)[0] == "typing" and not issubclass(kind, type):
         return ("typing", kind.__name__, *[_shape(_said(value, name), room) for name in _SAID_BY_TYPING])
     return _name(value, kind, room)
+
+
+def _is_enum(kind):
+    enum = sys.modules.get("enum")
+    return issubclass(kind, getattr(enum, "Enum", ()))
 
 
 def _name(value, kind, room):

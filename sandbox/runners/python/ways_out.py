@@ -1,17 +1,17 @@
 """What to do about failures that hutch's users meet in their first week: a line behind the traceback."""
 
 import os
-import re
 import sys
 
 from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
 from hutch_runner.index_names import index_name_of
+from hutch_runner.patterns import Pattern
 from hutch_runner.standard_modules import loaded
 
-_MISSING = re.compile(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
-_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_MISSING = Pattern(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
+_UNDEFINED = Pattern(r"name '(\w+)' is not defined")
 # Homes on macOS, on Linux but for a session's own, and on Windows, and a home's folders that no session has.
-_OF_A_MACHINE = re.compile(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/|(~|/home/user)/(Desktop|Documents|Downloads)/")
+_OF_A_MACHINE = Pattern(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/|(~|/home/user)/(Desktop|Documents|Downloads)/")
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 
