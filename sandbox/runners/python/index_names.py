@@ -1,13 +1,16 @@
 """What an index of packages calls a module that is imported by another name."""
 
 _OTHER = {
-    "Bio": "biopython", "Crypto": "pycryptodome", "Levenshtein": "levenshtein", "MySQLdb": "mysqlclient", "OpenSSL": "pyopenssl",
-    "PIL": "pillow", "attr": "attrs", "bs4": "beautifulsoup4", "cairo": "pycairo", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
-    "discord": "discord.py", "docx": "python-docx", "dotenv": "python-dotenv", "faiss": "faiss-cpu", "fitz": "pymupdf", "git": "gitpython",
-    "github": "pygithub", "googleapiclient": "google-api-python-client", "imblearn": "imbalanced-learn", "jose": "python-jose", "jwt": "pyjwt",
-    "kafka": "kafka-python", "ldap": "python-ldap", "magic": "python-magic", "nacl": "pynacl", "pkg_resources": "setuptools", "pptx": "python-pptx",
-    "psycopg2": "psycopg2-binary", "serial": "pyserial", "skimage": "scikit-image", "sklearn": "scikit-learn", "slugify": "python-slugify",
-    "telegram": "python-telegram-bot", "umap": "umap-learn", "usb": "pyusb", "wx": "wxpython", "yaml": "pyyaml", "zmq": "pyzmq",
+    "Bio": "biopython", "Crypto": "pycryptodome", "Levenshtein": "levenshtein", "MySQLdb": "mysqlclient", "OpenSSL": "pyopenssl", "PIL": "pillow",
+    "attr": "attrs", "barcode": "python-barcode", "bs4": "beautifulsoup4", "cairo": "pycairo", "camelot": "camelot-py", "community": "python-louvain",
+    "cv2": "opencv-python-headless", "dateutil": "python-dateutil", "discord": "discord.py", "docx": "python-docx", "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu", "ffmpeg": "ffmpeg-python", "fitz": "pymupdf", "fpdf": "fpdf2", "git": "gitpython", "github": "pygithub",
+    "googleapiclient": "google-api-python-client", "imblearn": "imbalanced-learn", "jose": "python-jose", "jwt": "pyjwt", "kafka": "kafka-python",
+    "ldap": "python-ldap", "magic": "python-magic", "msoffcrypto": "msoffcrypto-tool", "mysql": "mysql-connector-python", "nacl": "pynacl",
+    "odf": "odfpy", "pkg_resources": "setuptools", "pptx": "python-pptx", "psycopg2": "psycopg2-binary", "serial": "pyserial", "shapefile": "pyshp",
+    "skimage": "scikit-image", "sklearn": "scikit-learn", "slugify": "python-slugify", "speech_recognition": "SpeechRecognition",
+    "tabula": "tabula-py", "telegram": "python-telegram-bot", "umap": "umap-learn", "usb": "pyusb", "wx": "wxpython", "yaml": "pyyaml",
+    "z3": "z3-solver", "zmq": "pyzmq",
 }
 
 

@@ -8,7 +8,6 @@ shell shares the session's namespace; it translates cells and never runs them it
 import builtins
 import sys
 
-from hutch_runner.frame_runs import is_library
 from hutch_runner.imports import WhenImported
 from hutch_runner.patterns import Pattern
 
@@ -21,6 +20,15 @@ _OF_FIGURES = Pattern(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
 _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 
 
+_asked = None
+
+
+def get_ipython():
+    """The shell, for cells. Libraries find the name, among the builtins, once it is loaded: they ask whether a notebook is there (pandas
+    does as it is imported), for which three times the wait is too much; and some look for the name and take a failing call for an error."""
+    return _asked()
+
+
 class Notebook:
     """`show` displays values; `emit_bundle` sends what IPython calls a MIME bundle; `clear` drops outputs."""
 
@@ -31,14 +39,12 @@ class Notebook:
         self._emit_bundle = emit_bundle
         self._clear = clear
         self._loading = False
-        builtins.get_ipython = self.get_ipython
+        global _asked
+        _asked = self.get_ipython
+        namespace["get_ipython"] = get_ipython
         WhenImported("IPython", lambda _module: self.load())
 
     def get_ipython(self):
-        # Libraries ask whether a notebook is there (pandas does as it is imported), and take its
-        # absence for an answer: three times the wait is too much for that.
-        if self.shell is None and is_library(sys._getframe(1).f_code.co_filename):
-            raise NameError("name 'get_ipython' is not defined")
         if not self.load():
             raise NameError("name 'get_ipython' is not defined: IPython is missing; " + _INSTALL)
         return self.shell
@@ -52,6 +58,7 @@ class Notebook:
             try:
                 from hutch_runner import notebook_shell
                 self.shell = notebook_shell.make(self._namespace, self._show, self._emit_bundle, self._clear)
+                builtins.get_ipython = get_ipython
             except ImportError:
                 return False  # it is not there, or not whole
             finally:

@@ -37,6 +37,15 @@ def test_a_library_that_asks_for_a_notebook_loads_none(notebook):
     assert notebook.run("get_ipython() is not None").text == "True"
 
 
+def test_a_library_that_looks_for_the_name_finds_none_until_it_is_loaded(notebook, tmp_path):
+    """As rich does: it looks for the name first, and calls it where a failure is one."""
+    (tmp_path / "asks.py").write_text("def shell():\n    try:\n        get_ipython\n    except NameError:\n        return None\n"
+                                      "    return type(get_ipython()).__name__\n")
+    assert notebook.run(f"import sys; sys.path.append({str(tmp_path)!r}); import asks\nprint(asks.shell())").stdout == "None\n"
+    assert notebook.run("def shell():\n    return get_ipython() is not None\nshell()").text == "True"
+    assert notebook.run("print(asks.shell() is not None, '?')").stdout == "True ?\n"
+
+
 @pytest.mark.parametrize("code, name, parts", [
     ("%nosuch", "IPython.core.error.UsageError", ["cell 1, line 1", "%nosuch"]),
     ("a = 1\n%time 1 / 0", "ZeroDivisionError", ["cell 1, line 2"]),
