@@ -1,5 +1,7 @@
 #include "mcp/worker_pool.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -12,6 +14,13 @@ constexpr std::chrono::seconds kRemembered{1};
 // However many others fill the queue, who has nothing in it finds a place beside it: so large a
 // part of it is beside it, and nobody has more than one of those places.
 constexpr std::size_t kPartBeside = 10;
+
+// Returns how long this thread has had a processor.
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);  // which each thread has
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -44,6 +53,10 @@ std::size_t WorkerPool::Asker::room(bool beside_others) const {
   const std::size_t most = at_work_max(beside_others);
   return std::min(share.threads_max - std::min(share.threads_max, threads),
                   most - std::min(most, places));
+}
+
+bool WorkerPool::Asker::may_begin(bool beside_others) const {
+  return room(beside_others) > 0 && !(beside_others && rests());
 }
 
 bool WorkerPool::has_several() const { return std::chrono::steady_clock::now() < several_until_; }
@@ -119,10 +132,11 @@ bool WorkerPool::pass(Current& work, const std::string& who) {
   const std::lock_guard lock(mutex_);
   if (work.asker->first == who) return true;
   const auto asker = find_asker(who);
-  if (asker->second.room(has_several()) == 0) return false;
+  if (!asker->second.may_begin(has_several())) return false;
   ++asker->second.threads;
   ++asker->second.at_work;
   leave(std::exchange(work.asker, asker));
+  work.begun = processor_time();
   call_somebody();
   return true;
 }
@@ -138,9 +152,10 @@ void WorkerPool::add_thread() {
 // A thread that is called may be on its way already: whoever takes work calls the next one.
 void WorkerPool::call_somebody() {
   if (stopping_ || waiting_ == 0) return;
-  // Without room yet, a thread waits for the time when there is more.
+  // Without room yet, one thread waits for the time when there is more.
   const bool beside_others = has_several();
-  if (next(beside_others) == turns_.end() && !beside_others) return;
+  if (next(beside_others) == turns_.end() && (!beside_others || watched_until_ <= look_again_at()))
+    return;
   if (busy_ == threads_.size() && threads_.size() < threads_max_) add_thread();
   wakeup_.notify_one();
 }
@@ -152,8 +167,16 @@ bool WorkerPool::wait_until_idle(std::chrono::milliseconds patience) {
 
 std::list<WorkerPool::Askers::iterator>::iterator WorkerPool::next(bool beside_others) {
   return std::find_if(turns_.begin(), turns_.end(), [&](const Askers::iterator& asker) {
-    return asker->second.room(beside_others) > 0;
+    return asker->second.may_begin(beside_others);
   });
+}
+
+std::chrono::steady_clock::time_point WorkerPool::look_again_at() const {
+  auto at = several_until_;
+  for (const Askers::iterator& asker : turns_) {
+    if (asker->second.rests()) at = std::min(at, asker->second.rests_until);
+  }
+  return at;
 }
 
 void WorkerPool::go_aside(Asker& asker) {
@@ -163,23 +186,18 @@ void WorkerPool::go_aside(Asker& asker) {
   call_somebody();
 }
 
-// There is more room, too, once nobody else has asked for a while.
-void WorkerPool::wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-                               bool beside_others) {
-  if (beside_others) {
-    signal.wait_until(lock, several_until_);
-  } else {
-    signal.wait(lock);
-  }
-}
-
 void WorkerPool::come_back(Asker& asker) {
   std::unique_lock lock(mutex_);
   ++asker.returning;
   while (!stopping_) {
     const bool beside_others = has_several();
     if (asker.at_work < asker.at_work_max(beside_others)) break;
-    wait_for_room(asker.place_is_free, lock, beside_others);
+    // There is more room, too, once nobody else has asked for a while.
+    if (beside_others) {
+      asker.place_is_free.wait_until(lock, several_until_);
+    } else {
+      asker.place_is_free.wait(lock);
+    }
   }
   --asker.returning;
   ++asker.at_work;
@@ -195,7 +213,14 @@ std::optional<WorkerPool::Askers::iterator> WorkerPool::take_turn(
       turns_.erase(turn);
       return asker;
     }
-    wait_for_room(wakeup_, lock, beside_others && waiting_ > 0);
+    const auto until = look_again_at();
+    if (beside_others && waiting_ > 0 && until < watched_until_) {
+      watched_until_ = until;
+      wakeup_.wait_until(lock, until);
+      if (watched_until_ == until) watched_until_ = kNever;
+    } else {
+      wakeup_.wait(lock);
+    }
   }
   return std::nullopt;
 }
@@ -216,13 +241,19 @@ void WorkerPool::work() {
     ++asker->second.at_work;
     call_somebody();
     lock.unlock();
-    current() = {this, asker, false};
+    current() = {this, asker, false, processor_time()};
     work();
     work = nullptr;  // what it holds is gone before it counts as done
-    const auto last = std::exchange(current(), {}).asker;
+    const Current done = std::exchange(current(), {});
+    const auto worked = processor_time() - done.begun;
     lock.lock();
+    Asker& last = done.asker->second;
+    const bool is_bounded = last.share.at_work_beside_others_max != kNoMaximum;
+    if (is_bounded && !last.queue.empty()) {
+      last.rests_until = std::chrono::steady_clock::now() + worked;
+    }
     --busy_;
-    leave(last);  // who had its share may have a turn again; this thread looks itself
+    leave(done.asker);  // who had its share may have a turn again; this thread looks itself
     if (waiting_ == 0 && busy_ == 0) idle_.notify_all();
   }
 }

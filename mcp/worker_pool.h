@@ -1,6 +1,7 @@
 // A bounded number of threads for tool calls, and bounded queues in front of them: those who ask
 // take turns, and nobody gets all of the threads. What a call waits for without working, such as
-// the end of a run, takes nobody's place.
+// the end of a run, takes nobody's place. While others ask, who has more waiting than is at work
+// rests after each piece of work as long as that has kept a processor.
 #pragma once
 
 #include <chrono>
@@ -91,7 +92,8 @@ class WorkerPool {
     Share share;
     std::size_t threads = 0;
     std::size_t at_work = 0;
-    std::size_t returning = 0;  // from aside
+    std::size_t returning = 0;                            // from aside
+    std::chrono::steady_clock::time_point rests_until{};  // while others ask, too
     // Wakes one of those: hundreds that each woke for one place would keep the processors from all.
     std::condition_variable place_is_free;
     std::deque<Work> queue;
@@ -99,6 +101,8 @@ class WorkerPool {
     [[nodiscard]] std::size_t at_work_max(bool beside_others) const;
     // Returns how much more may begin: whoever comes back goes first.
     [[nodiscard]] std::size_t room(bool beside_others) const;
+    [[nodiscard]] bool may_begin(bool beside_others) const;
+    [[nodiscard]] bool rests() const { return std::chrono::steady_clock::now() < rests_until; }
   };
   using Askers = std::map<std::string, Asker>;
   // Says what this thread works on; `pool` is null where it is no pool's or has no work.
@@ -106,6 +110,7 @@ class WorkerPool {
     WorkerPool* pool = nullptr;
     Askers::iterator asker{};
     bool is_aside = false;
+    std::chrono::nanoseconds begun{};  // as the asker's: by this thread's processor time
   };
   static Current& current();
 
@@ -118,8 +123,6 @@ class WorkerPool {
   bool pass(Current& work, const std::string& who);
   void go_aside(Asker& asker);
   void come_back(Asker& asker);
-  void wait_for_room(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-                     bool beside_others);
   // Gives whose work is to be done next, once there is any that may begin; nothing: the pool ends.
   std::optional<Askers::iterator> take_turn(std::unique_lock<std::mutex>& lock);
   void add_thread();
@@ -128,8 +131,13 @@ class WorkerPool {
   // Returns whether two have asked a moment ago.
   [[nodiscard]] bool has_several() const;
   // Returns whose turn it is; the end when nobody's: nothing waits, or only work of those who have
-  // their share.
+  // their share or rest.
   [[nodiscard]] std::list<Askers::iterator>::iterator next(bool beside_others);
+  // Returns when that may change without anybody's doing: a rest ends, or nobody else has asked
+  // for a while.
+  [[nodiscard]] std::chrono::steady_clock::time_point look_again_at() const;
+
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
   const std::size_t threads_max_;
   const std::size_t queue_max_;
@@ -142,6 +150,8 @@ class WorkerPool {
   std::list<Askers::iterator> turns_;  // those with something that waits
   std::optional<std::string> last_asker_;
   std::chrono::steady_clock::time_point several_until_{};
+  // When the thread that waits for the end of a rest looks again; kNever: none waits for that.
+  std::chrono::steady_clock::time_point watched_until_ = kNever;
   std::size_t waiting_ = 0;
   std::size_t busy_ = 0;  // threads that have work, aside or not
   bool stopping_ = false;

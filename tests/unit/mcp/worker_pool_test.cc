@@ -1,5 +1,6 @@
 // The pool: how much runs, how much waits, what is refused.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -169,6 +170,62 @@ TEST(WorkerPool, WhoHasNothingWaitingFindsAPlaceBesideAFullQueue) {
   EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
   EXPECT_EQ(done, 22);
   EXPECT_TRUE(pool.run("third", count)) << "all places are free again";
+}
+
+// Keeps this thread's processor busy; nothing else counts towards a rest.
+void work_for(std::chrono::nanoseconds least) {
+  const auto time = [] {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  for (const auto until = time() + least; time() < until;) {
+  }
+}
+
+// Returns how long five pieces of work of `who`, 20 ms each, take in a pool of two threads.
+std::chrono::steady_clock::duration time_of_five(WorkerPool& pool, const std::string& who) {
+  std::latch done(5);
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(pool.run(who, [&done] {
+      work_for(milliseconds(20));
+      done.count_down();
+    }));
+  }
+  done.wait();
+  return std::chrono::steady_clock::now() - begun;
+}
+
+TEST(WorkerPool, WhoHasMoreWaitingRestsWhileOthersAsk) {
+  WorkerPool pool(2, 100, {2, 100, 2, 1}, "unbounded");
+  ASSERT_TRUE(pool.run("modest", [] {}));
+  // Each but the last is followed by a rest as long as it took.
+  EXPECT_GE(time_of_five(pool, "greedy"), milliseconds(9 * 20));
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30)));
+}
+
+TEST(WorkerPool, WorkOfOthersDoesNotWaitForARest) {
+  WorkerPool pool(1, 100, {1, 100, 1, 1});
+  ASSERT_TRUE(pool.run("modest", [] {}));
+  std::latch rests(1);
+  std::atomic<bool> is_second_done = false;
+  ASSERT_TRUE(pool.run("greedy", [&] {
+    work_for(milliseconds(500));
+    rests.count_down();
+  }));
+  ASSERT_TRUE(pool.run("greedy", [&] { is_second_done = true; }));
+  rests.wait();
+  std::latch served(1);
+  bool came_first = false;
+  ASSERT_TRUE(pool.run("modest", [&] {
+    came_first = !is_second_done;
+    served.count_down();
+  }));
+  served.wait();
+  EXPECT_TRUE(came_first);
+  EXPECT_TRUE(pool.wait_until_idle(seconds(30))) << "the rest ends, though nobody asks any more";
+  EXPECT_TRUE(is_second_done);
 }
 
 TEST(WorkerPool, WhatWaitsAsideTakesNobodysPlace) {
