@@ -64,14 +64,6 @@ bool is_for_us(const json& claims, const std::string& resource) {
   return same(*audience);
 }
 
-void split(std::string_view text, std::vector<std::string>& words) {
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (!word.empty()) words.emplace_back(word);
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-}
-
 }  // namespace
 
 std::variant<Jwt, Refusal> decode_jwt(std::string_view text) {
@@ -121,7 +113,11 @@ std::vector<std::string> scopes_of(const json& claims) {
   for (const char* name : {"scope", "scp"}) {
     const auto found = claims.find(name);
     if (found == claims.end()) continue;
-    if (found->is_string()) split(found->get_ref<const std::string&>(), scopes);
+    if (found->is_string()) {
+      for (const std::string_view scope : base::split(found->get_ref<const std::string&>(), ' ')) {
+        if (!scope.empty()) scopes.emplace_back(scope);
+      }
+    }
     if (!found->is_array()) continue;
     for (const json& one : *found) {
       if (one.is_string()) scopes.push_back(one.get<std::string>());

@@ -208,6 +208,33 @@ class HttpRelay {
     co_return answered;
   }
 
+  static bool switches_protocol(unsigned status, const Asked& asked) {
+    return status == 101 && asked.is_upgrade;
+  }
+
+  // Gives the answer a framing of our own that its client understands. Returns whether the client's
+  // connection may have another request behind it.
+  static bool frame_answer(const Framing& framing, const Asked& asked, bool has_body,
+                           http::response<http::buffer_body>& out) {
+    const unsigned status = out.result_int();
+    const bool is_interim = status / 100 == 1;
+    bool stays = asked.keeps;
+    out.version(11);
+    if (has_body && !framing.length) {
+      if (asked.version >= 11) out.chunked(true);
+      if (asked.version < 11) stays = false;
+    } else if (!is_interim && status != 204 && framing.length) {
+      out.content_length(*framing.length);
+    }
+    if (switches_protocol(status, asked)) {
+      out.set(http::field::connection, "Upgrade");
+      out.set(http::field::upgrade, "websocket");
+    } else if (!is_interim) {
+      out.keep_alive(stays);
+    }
+    return stays;
+  }
+
   Task<Answered> answer(Asked asked) {
     int interim_answers = 0;
     while (true) {
@@ -251,24 +278,10 @@ class HttpRelay {
         const bool is_whole = co_await download_->send(*connection_, asked.keeps);
         co_return is_whole&& asked.keeps ? Answered::kGoesOn : Answered::kLast;
       }
-      out.version(11);
-      bool stays = asked.keeps;
-      if (has_body && !framing->length) {
-        if (asked.version >= 11) out.chunked(true);
-        if (asked.version < 11) stays = false;
-      } else if (!is_interim && status != 204 && framing->length) {
-        out.content_length(*framing->length);
-      }
-      const bool switches = status == 101 && asked.is_upgrade;
-      if (switches) {
-        out.set(http::field::connection, "Upgrade");
-        out.set(http::field::upgrade, "websocket");
-      } else if (!is_interim) {
-        out.keep_alive(stays);
-      }
+      const bool stays = frame_answer(*framing, asked, has_body, out);
       if (!has_body) {
         if (!co_await write_head(out)) co_return Answered::kLast;
-        if (switches) {
+        if (switches_protocol(status, asked)) {
           co_await switch_protocol();
           co_return Answered::kLast;
         }

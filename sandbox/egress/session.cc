@@ -10,6 +10,7 @@
 #include "sandbox/egress/addresses.h"
 #include "sandbox/egress/direct.h"
 #include "sandbox/egress/proxy.h"
+#include "sandbox/egress/session_advice.h"
 #include "sandbox/egress/upstream.h"
 #include "sandbox/egress/upstream_proxy.h"
 #include "sandbox/run.h"
@@ -209,9 +210,8 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
 std::string Session::words_of_refusal(std::string host, std::uint16_t port) const {
   const bool is_usual = port == 0 || port == kHttpPort || port == kHttpsPort;
   if (!is_usual) host += ":" + std::to_string(port);
-  return std::string(kNotAllowed) + ". Whoever runs hutch can allow it: hutch sessions allow " +
-         id_ + " " + host + " (at once), hutch stdio --allow " + host +
-         ", or allow in [network] of the configuration";
+  return std::string(kNotAllowed).append(kAdvice) + "hutch sessions allow " + id_ + " " + host +
+         " (at once), hutch stdio --allow " + host + ", or allow in [network] of the configuration";
 }
 
 void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason,

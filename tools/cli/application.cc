@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <spdlog/spdlog.h>
 
@@ -142,6 +143,10 @@ sessions::Quotas quotas_of(const Settings& settings) {
           .idle_seconds = settings.idle_seconds,
           .retention_seconds = settings.retention_seconds};
 }
+
+Application::Application(Settings settings) : settings_(std::move(settings)) {}
+
+Application::~Application() = default;
 
 base::Result<std::unique_ptr<Application>> Application::open(const Settings& settings) {
   std::unique_ptr<Application> app(new Application(settings));

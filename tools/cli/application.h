@@ -11,15 +11,21 @@
 #include "sessions/quotas.h"
 #include "sessions/readiness.h"
 #include "sessions/services.h"
-#include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/cli/settings.h"
+
+namespace sessions {
+class Store;
+}
 
 namespace tools::cli {
 
 class Application {
  public:
   static base::Result<std::unique_ptr<Application>> open(const Settings& settings);
+  ~Application();
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] sandbox::Sandbox& sandbox() { return *sandbox_; }
@@ -32,7 +38,7 @@ class Application {
   [[nodiscard]] const std::string& principal_id() const { return principal_id_; }
 
  private:
-  explicit Application(Settings settings) : settings_(std::move(settings)) {}
+  explicit Application(Settings settings);
 
   Settings settings_;
   const std::shared_ptr<sessions::Readiness> readiness_ = std::make_shared<sessions::Readiness>();

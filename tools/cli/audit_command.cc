@@ -5,12 +5,14 @@
 #include <iostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "sandbox/egress/session_advice.h"
 #include "sessions/network_journals.h"
 #include "sessions/network_table.h"
 #include "sessions/store.h"
@@ -65,10 +67,9 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (request.status != 0) text += "  " + std::to_string(request.status);
   if (request.was_kept) text += "  from the cache";
   if (!request.credential.empty()) text += "  with " + request.credential;
-  // The end of the reason, which says what can be done about it, is for the code that was refused:
-  // only --json shows it.
-  const std::string reason = request.reason.substr(0, request.reason.find(". Whoever runs hutch"));
-  if (!reason.empty()) text += "  " + reason;
+  // Only --json shows the advice.
+  const std::string_view reason = sandbox::egress::without_advice(request.reason);
+  if (!reason.empty()) text.append("  ").append(reason);
   if (request.verdict == "allowed") {
     text += "  " + std::to_string(request.sent_bytes) + " bytes out, " +
             std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms" +

@@ -10,12 +10,12 @@ constexpr std::int64_t kHour = 3'600'000;
 constexpr std::int64_t kMadeAt = 1000 * kHour;
 constexpr std::int64_t kMadeAtBoottime = 5 * kHour;
 
-Session session_for(std::optional<std::int64_t> seconds) {
+Session session_for(std::optional<std::int64_t> lifetime) {
   Session session;
   session.created_at = kMadeAt;
   session.boot_id = "this start";
   session.boot_offset_ms = kMadeAt - kMadeAtBoottime;
-  session.lifetime_seconds = seconds;
+  session.lifetime_seconds = lifetime;
   return session;
 }
 
@@ -93,8 +93,8 @@ TEST(SessionTimeTest, ALifetimeToEndInSoLongIsNeverShorter) {
     for (const std::int64_t age : {0, 1, 999, 1000, 1001, 7'200'500}) {
       Moment now = so_long_after(age);
       now.now_ms += 24 * kHour;  // set
-      const std::int64_t seconds = lifetime_to_end_in(session_for(before), 30, now);
-      const auto left = lifetime_left_ms(session_for(seconds), now).value();
+      const std::int64_t lifetime = lifetime_to_end_in(session_for(before), 30, now);
+      const auto left = lifetime_left_ms(session_for(lifetime), now).value();
       EXPECT_GE(left, 30'000) << age;
       EXPECT_LT(left, 31'000) << age;
     }
