@@ -66,6 +66,7 @@ json agentcop_view(const Seen& seen) {
       {"run_id", run.run_id},   {"status", name_of(run.status)},
       {"stdout", seen.output},  {"stderr", seen.errors},
       {"outputs", run.outputs}, {"exit_code", run.exit_code ? json(*run.exit_code) : json()}};
+  add_cut(value, seen, kCutInSnakeCase);
   if (is_terminal(run.status)) value["duration_ms"] = run.duration_ms;
   if (run.error) {
     value["error"] = {{"name", run.error->name},

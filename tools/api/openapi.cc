@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "tools/api/summaries.h"
 
 namespace tools::api {
 
@@ -22,13 +23,21 @@ constexpr const char* kToken = "token";
 constexpr const char* kKey = "key";
 constexpr const char* kSandboxToken = "sandbox_token";  // of one sandbox, as E2B's SDKs have it
 
-// Returns the parameters in a path: the id of "/sandboxes/{id}".
-json parameters_of(const std::string& path) {
+// Returns the parameters in a path, as the id of "/sandboxes/{id}", and those of the query.
+json parameters_of(const std::string& path, const Summary* summary) {
   json parameters = json::array();
   for (std::size_t begin = path.find('{'); begin != path.npos; begin = path.find('{', begin + 1)) {
     parameters.push_back({{"name", path.substr(begin + 1, path.find('}', begin) - begin - 1)},
                           {"in", "path"},
                           {"required", true},
+                          {"schema", {{"type", "string"}}}});
+  }
+  if (summary == nullptr) return parameters;
+  for (const QueryMember& member : summary->query) {
+    parameters.push_back({{"name", member.name},
+                          {"in", "query"},
+                          {"required", false},
+                          {"description", member.meaning},
                           {"schema", {{"type", "string"}}}});
   }
   return parameters;
@@ -39,9 +48,10 @@ json body_of(const Route& route) {
   if (!route.body_schema.empty()) {
     content["application/json"]["schema"] = json::parse(route.body_schema);
   }
-  if (route.takes_parts) {
-    content["multipart/form-data"]["schema"] = {
-        {"type", "object"}, {"properties", {{"file", {{"type", "string"}, {"format", "binary"}}}}}};
+  if (route.takes_parts && route.method != "GET") {
+    json parts = {{"file", {{"type", "string"}, {"format", "binary"}}}};
+    if (!route.identify) parts["path"] = {{"type", "string"}};  // E2B's have it in the file's name
+    content["multipart/form-data"]["schema"] = {{"type", "object"}, {"properties", parts}};
     content["application/octet-stream"] = json::object();
   }
   return content;
@@ -49,7 +59,9 @@ json body_of(const Route& route) {
 
 json operation_of(const Route& route) {
   json operation = {{"responses", {{"default", {{"description", "what it gives, or why not"}}}}}};
-  if (json parameters = parameters_of(route.path); !parameters.empty()) {
+  const Summary* summary = find_summary(route.method, route.path);
+  if (summary != nullptr) operation["summary"] = summary->line;
+  if (json parameters = parameters_of(route.path, summary); !parameters.empty()) {
     operation["parameters"] = std::move(parameters);
   }
   if (json content = body_of(route); !content.empty()) {

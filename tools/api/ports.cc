@@ -137,17 +137,32 @@ bool has_own_token(const Request& request) {
          !request.has_header("Sec-Fetch-Site");
 }
 
-base::Result<sessions::Session> session_at_host(const Services& services, const Request& head,
+// Returns what a request wants to be let in by, as far as it is heard, in the order in which it is
+// tried; the cookies of a browser only where a page of that host, or a person, has it ask.
+struct Keys {
+  std::string traffic_token;
+  std::string link;
+  Cookies cookies;
+
+  [[nodiscard]] bool is_none() const {
+    return traffic_token.empty() && link.empty() && cookies.empty();
+  }
+};
+
+Keys keys_of(const Services& services, const Request& head) {
+  Keys keys{std::string(head.header("E2b-Traffic-Access-Token")), "", {}};
+  const auto asked = head.query.find(tools::ports::kAccessParameter);
+  if (asked != head.query.end()) keys.link = asked->second;
+  if (is_asked_by_itself(head)) keys.cookies = cookies_of(services, head);
+  return keys;
+}
+
+base::Result<sessions::Session> session_at_host(const Services& services, const Keys& keys,
                                                 const PortPlace& place) {
   const sessions::SessionTokens& tokens = services.tokens;
-  const std::string_view token = head.header("E2b-Traffic-Access-Token");
-  if (!token.empty()) return tokens.session_by(place.session, std::string(token));
-  const auto asked = head.query.find(tools::ports::kAccessParameter);
-  if (asked != head.query.end()) {
-    return tokens.session_by_port(place.session, place.port, asked->second);
-  }
-  for (const std::string& cookie :
-       is_asked_by_itself(head) ? cookies_of(services, head) : Cookies()) {
+  if (!keys.traffic_token.empty()) return tokens.session_by(place.session, keys.traffic_token);
+  if (!keys.link.empty()) return tokens.session_by_port(place.session, place.port, keys.link);
+  for (const std::string& cookie : keys.cookies) {
     auto session = tokens.session_by_port(place.session, place.port, cookie);
     if (session.ok()) return session;
   }
@@ -168,7 +183,7 @@ struct LetIn {
 };
 
 base::Result<LetIn> let_in(const Services& services, const Request& head, const PortPlace& place) {
-  auto session = session_at_host(services, head, place);
+  auto session = session_at_host(services, keys_of(services, head), place);
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
     auto any = services.store.sessions.find_of_any(place.session);
@@ -186,11 +201,23 @@ mcp::auth::Challenge refused_as_e2b(int status, const PortPlace& place,
   return challenge;
 }
 
+// Answers who has no key, the same wherever and whether or not anything is there. A token of hutch
+// is none: it would come to the code that listens.
+mcp::auth::Challenge key_needed() {
+  return {401, "HutchAccess",
+          "a key is needed here: hutch_access=KEY of the link that share_port gives, in the query "
+          "of each request, or a header E2b-Traffic-Access-Token with a sandbox's traffic token. "
+          "With a token of hutch, ask hutch itself: /ports/SESSION/PORT/"};
+}
+
 // Who knows a sandbox's token may know that it has ended; to anybody else it is as one that never
 // was, and as one whose ports are not public.
 mcp::auth::Challenge why_refused(const Services& services, const Request& head,
                                  const PortPlace& place, const base::Error& error) {
-  if (!services.public_ports) return {404, "", error.message};
+  if (!services.public_ports) {
+    if (keys_of(services, head).is_none()) return key_needed();
+    return {404, "", error.message};
+  }
   const std::string token(head.header("E2b-Traffic-Access-Token"));
   if (services.tokens.is_token_of(place.session, token)) {
     return refused_as_e2b(502, place, "The sandbox was not found");

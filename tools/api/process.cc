@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <stop_token>
+#include <string_view>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "sessions/follow.h"
@@ -18,21 +21,72 @@ using sessions::RunState;
 
 namespace {
 
-// Reads the first of so many bytes, as far as they fit. Returns whether that is not all.
+struct Character {
+  std::size_t bytes;    // as it was written
+  std::size_t printed;  // in JSON
+};
+
+// Returns the one at the start of `bytes`, of which there is one at least.
+Character first_of(std::string_view bytes) {
+  const std::size_t size = character_size(bytes);
+  if (size == 0) return {1, 3};  // U+FFFD
+  if (size > 1) return {size, size};
+  constexpr std::string_view kShortEscapes = "\"\\\n\r\t\b\f";
+  const char byte = bytes.front();
+  if (kShortEscapes.find(byte) != kShortEscapes.npos) return {1, 2};
+  return {1, static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f ? std::size_t{6} : 1};
+}
+
+// Returns how many bytes at the start fit into so much that is printed.
+std::size_t head_of(std::string_view bytes, std::size_t room) {
+  std::size_t end = 0;
+  while (end < bytes.size()) {
+    const Character next = first_of(bytes.substr(end));
+    if (next.printed > room) break;
+    room -= next.printed;
+    end += next.bytes;
+  }
+  return end;
+}
+
+// Returns where the longest end begins that fits into so much that is printed.
+std::size_t tail_of(std::string_view bytes, std::size_t room) {
+  std::size_t printed = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const Character next = first_of(bytes.substr(at));
+    printed += next.printed;
+    at += next.bytes;
+  }
+  std::size_t begin = broken_start(bytes);
+  printed -= begin * 3;
+  while (printed > room) {
+    const Character next = first_of(bytes.substr(begin));
+    printed -= next.printed;
+    begin += next.bytes;
+  }
+  return begin;
+}
+
+// Reads a stream of so many bytes, or its head and tail. Returns whether that is not all.
 base::Result<bool> read_stream(const Services& services, const RunState& state, const char* name,
                                std::int64_t bytes, std::string& text) {
   if (bytes == 0) return false;
-  const std::size_t wanted = std::min(static_cast<std::size_t>(bytes), kStreamBytesMax);
-  text = to_utf8(TRY(services.run_files.read(state.session_id, state.run.run_id, name, 0, wanted)));
-  std::size_t printed = 0;
-  std::size_t end = 0;
-  for (; end < text.size() && printed <= kStreamBytesMax; ++end) {
-    const auto byte = static_cast<unsigned char>(text[end]);
-    printed += byte < 0x20 || byte == 0x7f ? 6 : byte == '"' || byte == '\\' ? 2 : 1;
+  const auto read = [&](std::int64_t offset, std::size_t most) {
+    return services.run_files.read(state.session_id, state.run.run_id, name, offset, most);
+  };
+  const auto size = static_cast<std::size_t>(bytes);
+  std::string head = TRY(read(0, std::min(size, kStreamBytesMax)));
+  if (size <= kStreamBytesMax && head_of(head, kStreamBytesMax) == head.size()) {
+    text = to_utf8(head);
+    return false;
   }
-  const bool is_cut = end < text.size() || bytes > static_cast<std::int64_t>(wanted);
-  text.resize(whole_characters(text, end));
-  return is_cut;
+  constexpr std::size_t kRoom = kStreamBytesMax - std::size_t{2} * kLeftOutLineBytes;
+  head.resize(head_of(head, head_share(kRoom)));
+  const std::size_t tail_bytes = std::min(size - head.size(), kRoom - head_share(kRoom));
+  std::string tail = TRY(read(bytes - static_cast<std::int64_t>(tail_bytes), tail_bytes));
+  tail.erase(0, tail_of(tail, kRoom - head_share(kRoom)));
+  text = to_utf8(head) + left_out_line(size - head.size() - tail.size()) + to_utf8(tail);
+  return true;
 }
 
 }  // namespace
@@ -50,6 +104,17 @@ base::Result<Seen> look_at(const Services& services, RunState state) {
       TRY(read_stream(services, state, "stderr", state.run.stderr_bytes, seen.errors));
   seen.run = std::move(state.run);
   return seen;
+}
+
+void add_cut(nlohmann::json& answer, const Seen& seen, const CutWords& words) {
+  const auto add = [&](const std::string& stream, bool is_cut, std::int64_t bytes) {
+    if (!is_cut) return;
+    answer["truncated"] = true;
+    answer[stream + words.bytes] = bytes;
+    answer[stream + words.file] = "/runs/" + seen.run.run_id + "/" + stream;
+  };
+  add("stdout", seen.output_is_cut, seen.run.stdout_bytes);
+  add("stderr", seen.errors_are_cut, seen.run.stderr_bytes);
 }
 
 base::Result<RunState> wait_for_end(const Services& services, const sessions::Session& session,

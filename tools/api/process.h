@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "sandbox/run.h"
 #include "sessions/run_state.h"
 #include "sessions/session.h"
@@ -20,9 +22,21 @@ struct Seen {
   sandbox::Run run;
   bool output_is_cut = false;
   bool errors_are_cut = false;
-  std::string output;  // stdout and stderr as far as they fit, UTF-8
+  // They are stdout and stderr in UTF-8. One that does not fit has its head and tail here, and a
+  // line between them says how much is left out.
+  std::string output;
   std::string errors;
 };
+
+// Adds what an answer says of streams that are cut; nothing where both are whole. The words follow
+// the stream's name: "stdout" and `words.bytes`.
+struct CutWords {
+  const char* bytes;
+  const char* file;
+};
+void add_cut(nlohmann::json& answer, const Seen& seen, const CutWords& words);
+inline constexpr CutWords kCutInCamelCase{"Bytes", "File"};
+inline constexpr CutWords kCutInSnakeCase{"_bytes", "_file"};
 
 // Returns what there is of the run now.
 base::Result<Seen> look_at(const Services& services, sessions::RunState state);

@@ -37,6 +37,7 @@ json call_result(const Seen& seen) {
                  {"exit_code", run.exit_code ? json(*run.exit_code) : json()},
                  {"duration_ms", run.duration_ms},
                  {"status", status_of_call(run)}};
+  add_cut(result, seen, kCutInSnakeCase);
   // An exception ends no process of a session, but the code; what a program would have printed of
   // it is in its place.
   if (run.error) {
@@ -122,14 +123,17 @@ json response_to_json(const ResponseParts& parts) {
     output.push_back(std::move(item));
   }
   const std::string status = response_status(parts.calls, failure);
-  return {{"id", parts.id},
-          {"object", "response"},
-          {"created_at", parts.session.created_at / kMsPerSecond},
-          {"status", status},
-          {"background", !parts.calls.empty() && parts.calls.back().posted.background},
-          {"output", std::move(output)},
-          {"error", status == "failed" ? failure : json()},
-          {"usage", {{"tool_calls_details", {{"sandbox", {{"invocation", parts.calls.size()}}}}}}}};
+  json response = {
+      {"id", parts.id},
+      {"object", "response"},
+      {"created_at", parts.session.created_at / kMsPerSecond},
+      {"status", status},
+      {"background", !parts.calls.empty() && parts.calls.back().posted.background},
+      {"output", std::move(output)},
+      {"error", status == "failed" ? failure : json()},
+      {"usage", {{"tool_calls_details", {{"sandbox", {{"invocation", parts.calls.size()}}}}}}}};
+  if (parts.is_cut) response["truncated"] = true;
+  return response;
 }
 
 }  // namespace tools::api

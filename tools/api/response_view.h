@@ -32,6 +32,7 @@ struct ResponseParts {
   };
   std::vector<Call> calls;              // the oldest first
   std::vector<sessions::Share> shares;  // of the session
+  bool is_cut = false;                  // earlier calls are left out
 };
 
 nlohmann::json response_to_json(const ResponseParts& parts);

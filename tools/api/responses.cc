@@ -59,9 +59,13 @@ base::Result<sessions::Session> session_of_response(const Services& services,
 
 base::Result<json> whole(const Services& services, const sessions::Session& session) {
   ResponseParts parts{session.name.value_or(session.id), session, {}, {}};
-  auto runs = TRY(services.store.runs.of_session(session.id, kCallsMax));
+  auto runs = TRY(services.store.runs.of_session(session.id, kCallsMax + 1));
+  if (std::cmp_greater(runs.size(), kCallsMax)) {
+    parts.is_cut = true;
+    runs.pop_back();
+  }
   std::reverse(runs.begin(), runs.end());
-  for (const sessions::RunHead& run : runs) {
+  for (const sessions::Run& run : runs) {
     const auto posted = services.kept_calls.find(session.id, run.id);
     if (!posted.ok()) continue;  // it came through another door
     auto state = TRY(services.runs.get(session.principal_id, run.id));

@@ -38,6 +38,10 @@ namespace {
 constexpr std::int64_t kVariablesMax = 200;
 constexpr std::int64_t kArgumentsMax = 10'000;
 constexpr int kTimedOutExitCode = 124;  // as timeout(1) has it
+constexpr int kNotFoundExitCode = 127;  // as a shell has it
+constexpr const char* kOneProgram =
+    "cmd is one program, with its words in args, and no shell reads it; a line for one is cmd "
+    "\"bash\" with args [\"-c\", LINE]";
 
 // Answers with what else E2B's older SDKs look for about one sandbox. The token is only for who may
 // change it: with it code runs.
@@ -83,6 +87,11 @@ base::Result<Response> resume(const Services& services, const Request& request) 
                       request.principal);
 }
 
+// Whether it is more than a program's name.
+bool is_line_of_shell(const std::string& text) {
+  return text.find_first_of(" \t\n;|&<>$`") != std::string::npos;
+}
+
 json run_view_of(const Seen& seen) {
   const sandbox::Run& run = seen.run;
   json value = {{"processID", run.run_id},
@@ -93,8 +102,7 @@ json run_view_of(const Seen& seen) {
                 {"durationMs", run.duration_ms}};
   if (run.status == sandbox::RunStatus::kTimedOut) value["exitCode"] = kTimedOutExitCode;
   if (run.error) value["error"] = run.error->message;
-  if (seen.output_is_cut) value["stdoutFile"] = "/runs/" + run.run_id + "/stdout";
-  if (seen.errors_are_cut) value["stderrFile"] = "/runs/" + run.run_id + "/stderr";
+  add_cut(value, seen, kCutInCamelCase);
   return value;
 }
 
@@ -115,8 +123,11 @@ base::Result<Response> run_process(const Services& services, const Request& requ
     const std::int64_t most = services.quotas.now().most_limits.run_seconds;
     run.timeout_seconds = std::min(run.timeout_seconds, most);
   }
-  return json_answer(
-      200, run_view_of(TRY(run_to_its_end(services, session, std::move(run), request.gone))));
+  json ran = run_view_of(TRY(run_to_its_end(services, session, std::move(run), request.gone)));
+  if (ran["exitCode"] == kNotFoundExitCode && words.size() == 1 && is_line_of_shell(words[0])) {
+    ran["note"] = kOneProgram;
+  }
+  return json_answer(200, ran);
 }
 
 }  // namespace
@@ -135,7 +146,7 @@ base::Result<sessions::Session> sandbox_of(const Services& services, const Reque
 std::vector<Route> sandbox_routes(const Services& services) {
   const With with(services);
   const std::vector<Argument> process_body{
-      {.name = "cmd", .required = true, .least = 1, .most = 4096},
+      {.name = "cmd", .required = true, .description = kOneProgram, .least = 1, .most = 4096},
       {.name = "args", .type = Type::kStringList, .most = kArgumentsMax, .is_content = true},
       {.name = "cwd", .least = 1, .most = 4096},
       {.name = "envVars", .type = Type::kStringMap, .most = kVariablesMax, .is_content = true},

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/random_id.h"
+#include "sessions/session_directory.h"
 #include "tools/host_room.h"
 
 namespace tools::api {
@@ -35,6 +36,8 @@ base::Result<std::int64_t> size_of(const base::UniqueFd& file) {
 }
 
 }  // namespace
+
+Uploads::Uploads(const sessions::SessionDirectory& session) : directory_(session.uploads()) {}
 
 std::string Uploads::place_of(const std::string& id) const { return directory_ + "/" + id; }
 

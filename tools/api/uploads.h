@@ -11,7 +11,10 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/unfinished_uploads.h"
-#include "sessions/session_directory.h"
+
+namespace sessions {
+class SessionDirectory;
+}
 
 namespace tools::api {
 
@@ -29,7 +32,7 @@ class Uploads {
   static constexpr std::size_t kMost = 8;  // of a session
 
   // Keeps the uploads of the session that has this directory.
-  explicit Uploads(const sessions::SessionDirectory& session) : directory_(session.uploads()) {}
+  explicit Uploads(const sessions::SessionDirectory& session);
 
   // Says whether one more has room beside those that are not over. From then on it counts by its
   // description, in the box too.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "sessions/token_table.h"
 #include "tools/ports/link.h"
 
 namespace tools::ports {
@@ -87,7 +88,36 @@ void keep_cookies_to_this_host(http::fields& fields) {
   for (const std::string& cookie : cookies) fields.insert(http::field::set_cookie, cookie);
 }
 
+bool is_token_digit(char letter) {
+  return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
+}
+
+// Whether a token of hutch stands in it, also as E2B's SDKs write one.
+bool has_own_token(std::string_view value) {
+  constexpr std::size_t kDigitsLeast = 64;
+  for (const std::string_view prefix : {sessions::kTokenPrefix, std::string_view("e2b_")}) {
+    for (std::size_t at = value.find(prefix); at != value.npos; at = value.find(prefix, at + 1)) {
+      const std::string_view rest = value.substr(at + prefix.size());
+      const auto end = std::find_if_not(rest.begin(), rest.end(), is_token_digit);
+      if (static_cast<std::size_t>(end - rest.begin()) >= kDigitsLeast) return true;
+    }
+  }
+  return false;
+}
+
+// At a host of its own a server has its own tokens, which it is to get. One of hutch's that came
+// along by mistake is for nobody there.
+void drop_own_tokens(http::fields& fields) {
+  for (const char* name : {"Authorization", "X-API-Key"}) {
+    const auto [begin, end] = fields.equal_range(name);
+    const bool has_one = std::any_of(
+        begin, end, [](const auto& field) { return has_own_token(text_of(field.value())); });
+    if (has_one) fields.erase(name);
+  }
+}
+
 void hide(http::fields& fields, const Inward& how) {
+  drop_own_tokens(fields);
   for (const std::string& name : how.secrets) fields.erase(name);
   const std::string cookies =
       how.keeps_origin ? without_cookies(text_of(fields[http::field::cookie]), how.secret_cookies)

@@ -154,9 +154,15 @@ base::Result<sessions::Session> session_of_file(const Services& services, const 
   return session_with(services, id, right.value());
 }
 
+bool has_key(const Request& request) { return !access_token_in(request).empty(); }
+
 std::function<std::optional<mcp::auth::Challenge>(Request& head)> identified_by(
     const Services& services, decltype(session_of)* which) {
-  return [&services, which](Request& head) -> std::optional<mcp::auth::Challenge> {
+  const bool takes_signature = which == session_of_file;
+  return [&services, which, takes_signature](Request& head) -> std::optional<mcp::auth::Challenge> {
+    if (!has_key(head) && !(takes_signature && head.query.contains("signature"))) {
+      return mcp::auth::Challenge{401, "", kKeyNeeded};
+    }
     const auto session = which(services, head);
     if (!session.ok()) {
       return mcp::auth::Challenge{status_of(session.error()), "", session.error().message};

@@ -56,6 +56,12 @@ base::Result<sessions::Session> session_of(const Services& services,
 inline constexpr const char* kFoundSandbox = "sandbox";
 base::Result<sessions::Session> session_of_file(const Services& services,
                                                 const mcp::http::Request& request);
+// Whether an access token was sent, a right one or not. Without one, the answer is the same
+// wherever and whether or not there is such a sandbox.
+bool has_key(const mcp::http::Request& request);
+inline constexpr const char* kKeyNeeded =
+    "a sandbox's access token is needed, in the header X-Access-Token: POST /sandboxes and "
+    "/sandboxes/{id}/connect give it";
 // Makes a Route::identify of session_of() or session_of_file().
 std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> identified_by(
     const Services& services, decltype(session_of)* which);

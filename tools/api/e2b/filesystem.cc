@@ -46,6 +46,7 @@ namespace {
 
 constexpr std::int64_t kKernelReadSeconds = 2;
 constexpr std::size_t kKernelReadBytes = std::size_t{1} << 20;
+constexpr std::size_t kListedMost = 50'000;
 constexpr std::int64_t kChangeSeconds = 60;  // for what removes and moves
 
 base::Result<std::string> path_of_call(const RpcCall& call, const char* name) {
@@ -74,11 +75,18 @@ base::Result<json> list_directory(const Services& services, const RpcCall& call)
     options.max_depth = static_cast<std::size_t>(
         std::min(depth.get<double>(), static_cast<double>(sandbox::files::kListDepthMax)));
   }
-  const auto listed = TRY(files.list(path, options));
   json entries = json::array();
   MetadataRoom room;
-  for (const auto& one : listed.entries) {
-    entries.push_back(listed_entry(files, one, room));
+  // Their answer has no word for that it is cut: all is there, or it fails.
+  while (true) {
+    const auto listed = TRY(files.list(path, options));
+    for (const auto& one : listed.entries) entries.push_back(listed_entry(files, one, room));
+    if (!listed.truncated) break;
+    if (!listed.goes_on || listed.entries.empty() || entries.size() >= kListedMost) {
+      return base::error(Error::Kind::kInvalid,
+                         path + " has more entries than can be listed at once: list a part of it");
+    }
+    options.after = listed.entries.back().path;
   }
   return json{{"entries", std::move(entries)}};
 }
@@ -279,6 +287,11 @@ std::vector<Route> filesystem_routes(const Services& services) {
   Route health{"GET", "/health", Route::Access::kPublic,
                [&services](const Request& request) { return answer_health(services, request); }};
   health.body_bytes = 0;
+  health.refusal = refused_with_code;
+  health.identify = [](Request& head) -> std::optional<mcp::auth::Challenge> {
+    if (has_key(head)) return std::nullopt;
+    return mcp::auth::Challenge{401, "", kKeyNeeded};
+  };
   return {unary(services, "/filesystem.Filesystem/Stat", with(stat_entry)),
           unary(services, "/filesystem.Filesystem/ListDir", with(list_directory)),
           unary(services, "/filesystem.Filesystem/MakeDir", with(make_dir)),

@@ -47,15 +47,19 @@ struct Cell {
   sessions::Session session;
 };
 
-base::Result<Cell> cell_in(const Services& services, const Request& request) {
+const std::vector<Argument>& cell_body() {
   static const std::vector<Argument> kTable{
       {.name = "code", .required = true, .most = sandbox::kCodeBytesMax, .is_content = true},
       {.name = "context_id", .most = 100},
       {.name = "language", .most = 100},
       {.name = "env_vars", .type = Argument::Type::kStringMap, .most = 200, .is_content = true}};
+  return kTable;
+}
+
+base::Result<Cell> cell_in(const Services& services, const Request& request) {
   Cell cell;
   cell.session = TRY(session_of(services, request));
-  const Arguments given = TRY(body_of(kTable, request));
+  const Arguments given = TRY(body_of(cell_body(), request));
   CodeContext context;
   if (given.text("context_id").empty()) {
     context.language = TRY(language_named(given.text("language")));
@@ -236,6 +240,7 @@ std::vector<Route> interpreter_routes(const Services& services) {
   execute.refusal = refused_with_code;
   execute.work = Route::Work::kCall;
   execute.body_bytes = kExecuteBytesMax;
+  execute.body_schema = base::print_json(schema_of(cell_body()));
   execute.answer = [&services](const Request& request) {
     return start_execution(services, request);
   };

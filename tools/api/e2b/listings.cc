@@ -69,7 +69,7 @@ std::string beginning_of(const Services& services, const sessions::Session& sess
 }
 
 json line_of_begin(const Services& services, const sessions::Session& session,
-                   const sessions::RunHead& head) {
+                   const sessions::Run& head) {
   json begun = {{"message", head.language + " started"}, {"run_id", head.id}};
   const std::string command = command_of(services, session.id, head.id);
   if (!command.empty()) begun["command"] = command;
@@ -78,7 +78,7 @@ json line_of_begin(const Services& services, const sessions::Session& session,
 
 // To look here is not to have read what came of it: that is for who asked for the run.
 json line_of_end(const Services& services, const sessions::Session& session,
-                 const sessions::RunHead& head) {
+                 const sessions::Run& head) {
   json ended = {{"message", head.language + " " + head.status}, {"run_id", head.id}};
   const auto state = services.runs.get(session.principal_id, head.id, sessions::Reader::kNobody);
   if (state.ok() && state.value().run.exit_code) ended["exit_code"] = *state.value().run.exit_code;

@@ -13,11 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "mcp/worker_pool.h"
-#include "sandbox/files/directory_watch.h"
 #include "sessions/boxes.h"
 #include "tools/api/e2b/connect.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/e2b/entry.h"
+#include "tools/api/e2b/tree_watch.h"
 #include "tools/api/e2b/watchers.h"
 #include "tools/session_files.h"
 
@@ -27,7 +27,6 @@ using base::Error;
 using mcp::http::Route;
 using nlohmann::json;
 using sandbox::files::DirectoryEvent;
-using sandbox::files::DirectoryWatch;
 
 namespace {
 
@@ -87,14 +86,14 @@ base::Result<WatchedDirectory> begin(const Services& services, const RpcCall& ca
   WatchedDirectory directory;
   directory.path = absolute_path(call.session, path.get<std::string>());
   directory.with_entries = is_set("includeEntry");
-  directory.watch = TRY(DirectoryWatch::start(
-      root.get(), directory.path,
-      is_set("recursive") ? DirectoryWatch::Depth::kAll : DirectoryWatch::Depth::kOne));
+  directory.watch =
+      TRY(TreeWatch::start(root.get(), directory.path,
+                           is_set("recursive") ? TreeWatch::Depth::kAll : TreeWatch::Depth::kOne));
   return directory;
 }
 
 // Until something has happened (true), nothing has for long, or the wait is over.
-base::Result<bool> wait_for_some(const DirectoryWatch& directory, int over_fd) {
+base::Result<bool> wait_for_some(const TreeWatch& directory, int over_fd) {
   const mcp::WorkerPool::Aside aside;
   std::array<pollfd, 2> entries{pollfd{directory.fd(), POLLIN, 0}, pollfd{over_fd, POLLIN, 0}};
   while (::poll(entries.data(), entries.size(), kSilentMs) < 0) {

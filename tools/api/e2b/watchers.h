@@ -10,13 +10,13 @@
 
 #include "base/result.h"
 #include "mcp/http/budget.h"
-#include "sandbox/files/directory_watch.h"
 #include "sessions/session.h"
+#include "tools/api/e2b/tree_watch.h"
 
 namespace tools::api::e2b {
 
 struct WatchedDirectory {
-  std::unique_ptr<sandbox::files::DirectoryWatch> watch;
+  std::unique_ptr<TreeWatch> watch;
   std::string path;           // absolute
   bool with_entries = false;  // its client wants to know what each event left there
 };
@@ -32,7 +32,7 @@ class Watchers {
   base::Result<std::string> add(const sessions::Session& session, WatchedDirectory directory);
   // Holds what has happened since the last take(), and where.
   struct Taken {
-    std::vector<sandbox::files::DirectoryEvent> events;
+    TreeWatch::Events events;
     std::string path;
     bool with_entries = false;
   };
