@@ -15,6 +15,20 @@ __hutch_explain() {
   return 1
 }
 
+# Says how files come and go in a session, after code that names $1, a path of another machine.
+__hutch_explain_path() {
+  case $1 in
+    /mnt/user-data/outputs* | /home/claude*)
+      command echo "hutch: this session has no $1: write below /workspace, and share_file gives the file to the user." ;;
+    /mnt/user-data* | /mnt/data* | /mnt/skills*)
+      command echo "hutch: files of the chat are not in this session: the user gives them through write_file, or in a folder that" \
+        "whoever runs hutch grants, which is at /mnt/NAME then, with --mount NAME=PATH." ;;
+    *)
+      command echo "hutch: this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME" \
+        "then, with --mount NAME=PATH; or the user gives the file's content, for write_file." ;;
+  esac
+}
+
 case $0 in
   /run/hutch/explained/*)
     name=${0##*/}

@@ -422,7 +422,29 @@ __hutch_leave() {
   # What bash sets itself is not looked through, name by name.
   builtin unset -v "${__hutch_own[@]}" 2>/dev/null
   __hutch_save
+  __hutch_explain_paths
   builtin exit "$__hutch_status"
+}
+
+# Of code that failed, and of code that looked where a chat has its files: whatever came after that.
+__hutch_explain_paths() {
+  local before=$'(^|[[:space:]"\'=(<>])' part=$'[^][:space:]"\';&|()<>[/]+'
+  local chat="$before((/mnt/user-data/outputs|/mnt/user-data|/mnt/data|/mnt/skills|/home/claude)(/$part)*)([^[:alnum:]_.-]|\$)"
+  local machine="$before((/Users|/home/$part|/mnt/c|[A-Za-z]:[/\\\\]Users|~/(Desktop|Documents|Downloads))([/\\\\]$part)+)"
+  case $__hutch_code in
+    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) [[ ${#__hutch_code} -lt 20000 ]] || builtin return 0 ;;
+    *) builtin return 0 ;;
+  esac
+  if [[ $__hutch_code =~ $chat && ($__hutch_status != 0 || $__hutch_code != *'<<'*) ]]; then
+    [[ ! -e ${BASH_REMATCH[3]} ]] || builtin return 0
+    builtin set -- "${BASH_REMATCH[3]}"
+  elif [[ $__hutch_status != 0 && $__hutch_code =~ $machine ]]; then
+    builtin set -- "${BASH_REMATCH[2]/#'~'/"$HOME"}"
+    [[ $1 != /home/user/* || $1 == /home/user/@(Desktop|Documents|Downloads)/* ]] && [[ ! -e $1 ]] || builtin return 0
+  else
+    builtin return 0
+  fi
+  builtin . "${BASH_SOURCE[0]%/*}/explain.sh" && __hutch_explain_path "$1" >&2
 }
 
 # Stands in for the builtin, so that a trap of the user's on EXIT does not replace ours.

@@ -35,6 +35,7 @@ _QUOTED = re.compile(r"""['"]([^'"\n]+)['"]""")
 _NAMED_THERE = re.compile(r"(\w+)\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
 _LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
+_ROWS_LOOKED_AT = 100  # of a column that failed
 _CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
 
 
@@ -211,7 +212,8 @@ class DuckdbEngine:
                 why = self._why_missing(missing.group(1)) if missing else duckdb_hints.of_view(str(error), statement.text, self._framed)
                 if was_aborted:
                     why = ": an earlier statement of it failed"
-                raise (type(error)(_with_reason(str(error), why)) if why else error) from None
+                words = duckdb_hints.shortened(_with_reason(str(error), why) if why else str(error))
+                raise (error if words == str(error) else type(error)(words)) from None
 
     def _add_frames(self, statement):
         """Before the statement: an unknown table would end the user's transaction."""
@@ -289,18 +291,45 @@ class DuckdbEngine:
             [name]).fetchone()
 
     def place_of(self, error, statement):
-        hint = duckdb_hints.way(str(error))
+        hint = duckdb_hints.way(str(error), statement.text if statement else "")
         if statement is None:
             return hint
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        return f"  statement {statement.number}, line {line}\n" + _way_without_extension(str(error), statement.text) + hint
+        hint = _way_without_extension(str(error), statement.text) + hint
+        return f"  statement {statement.number}, line {line}\n" + (hint or self._way_with_commas(str(error), statement.text))
+
+    def _way_with_commas(self, message, sql):
+        from hutch_runner import decimal_commas
+
+        if not decimal_commas.may_be_meant(message):
+            return ""
+        try:
+            tables = [name for name in sorted(self._parser.get_table_names(sql)) if not self._is_long(name)]
+        except duckdb.Error:
+            tables = []
+        return decimal_commas.way(sql, tables, self._first_rows)
+
+    def _is_long(self, name):
+        """Whether the first rows may take as long as all: those of the user's views."""
+        return name not in self._framed and not self.is_aborted and self._connection.execute(
+            "SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower(?) LIMIT 1", [name]).fetchone() is not None
+
+    def _first_rows(self, source):
+        if self.is_aborted and not source.startswith("read_csv("):
+            return [], []
+        connection = self._parser if self.is_aborted else self._connection
+        try:
+            cursor = connection.execute(f"SELECT * FROM {source} LIMIT {_ROWS_LOOKED_AT}")
+            return [column[0] for column in cursor.description], cursor.fetchall()
+        except (duckdb.Error, RuntimeError):
+            return [], []
 
 
 def _way_without_extension(message, sql):
     found = _EXTENSION.search(message)
-    if not found:
+    if not found or duckdb_hints.is_of_workbook(message, sql):
         return ""
     if "sqlite" in (found[1] or found[2]):
         tables = {name: foreign_files.tables_of_sqlite(name) for name in _QUOTED.findall(sql)}

@@ -2,6 +2,10 @@
 
 import re
 
+from hutch_runner import foreign_paths
+
+CANDIDATES_MAX = 3  # of functions that an error lists, and one more where that is all
+
 # Compiled when there is an error: no session needs them at its start.
 _FUNCTION = r"Function with name (\w+) does not exist"
 _TYPE = r"Type with name (\w+) does not exist"
@@ -11,6 +15,12 @@ _READ_ONLY = r"Can only (?:update|delete from) base table|\w+ is not an table|Ca
 _CHANGED = r'(?i)\b(?:UPDATE|INTO|FROM|TABLE)\s+"?([^\s"(;]+)'
 _TOP = r"(?i)\bTOP\s*\(?\s*\d"
 _LIMIT = r"(?i)\bLIMIT\s+\d+\s*,"
+_CANDIDATES = r"(?m)^\tCandidate \w+:\n((?:^\t.*\n)+)\n*"
+_CALL = r"""argument types '.+?\((.*)\)'|function call ".+?\((.*)\)\""""
+_NOT_ENCODED = r"not ([\w-]+) encoded"
+_NO_FILE = r'No files found that match the pattern "|Cannot open file "|Table with name \S*/.* does not exist|Failed to create directory "'
+_COPY_TO = r"(?is)\bTO\s+'([^']+)'"
+_TO_WORKBOOK = r"""(?is)\bTO\s+'[^']+\.(?:xlsx?|ods)'|\bFORMAT\s+["']?(?:xlsx?|excel)\b"""
 
 _DATE_AS_TEXT, _TEXT_AS_DATE = "strftime(date, '%Y-%m-%d')", "strptime(text, '%d.%m.%Y')"
 _FUNCTIONS = {
@@ -38,13 +48,54 @@ def of_view(message, sql, data_frames):
     return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change" if name else ""
 
 
-def way(message):
+def shortened(message):
+    """With few of the functions that were not meant: those whose types are most like the ones that were given."""
+    listed = re.search(_CANDIDATES, message)
+    lines = listed[1].splitlines(keepends=True) if listed else []
+    if len(lines) <= CANDIDATES_MAX + 1:
+        return message
+    call = re.search(_CALL, message)
+    given = (call[1] or call[2] or "").replace("_LITERAL", "").split(", ") if call else []
+
+    def likeness(line):
+        types = [part.split()[-1] for part in line.partition("(")[2].rpartition(") ->")[0].split(", ") if part != "/"]
+        return (len(types) == len(given)) + sum(one == other for one, other in zip(types, given))
+
+    chosen = sorted(lines, key=likeness, reverse=True)[:CANDIDATES_MAX]
+    kept = "".join(line for line in lines if line in chosen)
+    more = f"\tand {len(lines) - CANDIDATES_MAX} more\n\n"
+    return message[:listed.start(1)] + kept + more + message[listed.end():]
+
+
+def is_of_workbook(message, sql):
+    return "Copy Function with name" in message and re.search(_TO_WORKBOOK, sql) is not None
+
+
+def way(message, sql):
     """A line that ends in a newline, or nothing."""
-    if "not utf-8 encoded" in message:
-        return ("(pandas reads files in any encoding, and SQL sees its DataFrames as tables: df = pd.read_csv(path, encoding='cp1252'); "
+    if not_encoded := re.search(_NOT_ENCODED, message):
+        own = " or read_csv(path, encoding='utf-16') here," if not_encoded[1] != "utf-16" and _begins_wide(message, sql) else ""
+        encoding = "utf-16" if own else "cp1252"
+        return (f"(pandas reads files in any encoding,{own} and SQL sees its DataFrames as tables: df = pd.read_csv(path, encoding='{encoding}'); "
                 "ignore_errors leaves rows out)\n")
+    if is_of_workbook(message, sql):
+        path = re.search(_COPY_TO, sql)
+        name = repr(path[1]) if path else "'out.xlsx'"
+        return f"(SQL writes no workbooks; in Python: df.to_excel({name}, index=False), where df is a DataFrame or hutch.sql(\"SELECT ...\"))\n"
+    if re.search(_NO_FILE, message):
+        return foreign_paths.way_in(message)
     instead = _instead(message)
     return f"(this is DuckDB: {instead})\n" if instead else ""
+
+
+def _begins_wide(message, sql):
+    """Whether the file begins with the mark of UTF-16."""
+    named = re.search(r"(?m)^  file = (.+)$", message) or re.search(r"""["']([^"'\n]+\.\w+)["']""", sql)
+    try:
+        with open(named[1] if named else "", "rb") as file:
+            return file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    except OSError:
+        return False
 
 
 def _instead(message):

@@ -4,6 +4,7 @@ import functools
 import re
 import sqlite3
 
+from hutch_runner import foreign_paths
 from hutch_runner.engine import WAIT_SECONDS, Answer
 from hutch_runner.error_place import offset_of
 from hutch_runner.data_frames import have_times
@@ -167,7 +168,8 @@ class SqliteEngine:
             if column > 200:
                 text, column = "..." + text[column - 100:], 103
             mark = f"    {' ' * column}^\n"
-        return f"  statement {statement.number}, line {line}:\n    {text[:300]}\n{mark}"
+        way = foreign_paths.way_in(str(error)) if "no such file" in str(error) or "unable to open database" in str(error) else ""
+        return f"  statement {statement.number}, line {line}:\n    {text[:300]}\n{mark}{way}"
 
 
 def _hidden(name):

@@ -41,25 +41,26 @@ class Check:
         self._said = b""
         self._is_whole = False  # it has said all that it has to say
         self._hears, tells = os.pipe()
-        try:
-            self._files = _Files(groups)
-        except OSError:
-            _close(tells)
-            _close(self._hears)
-            raise
+        self._files = None
         own_name = change_name(NAME)
         try:
+            self._hears = out_of_the_way(self._hears)
+            self._files = _Files(groups)
             child = fork_quietly()
             if child == 0:
                 _be_between(groups, tells)
         except OSError:
-            self._files.close()
+            _close(self._hears)
+            if self._files is not None:
+                self._files.close()
             raise
         finally:
             change_name(own_name)
             _close(tells)
-            self._hears = out_of_the_way(self._hears)
-        os.waitpid(child, 0)
+        try:
+            os.waitpid(child, 0)
+        except ChildProcessError:
+            pass  # somebody waits for all of them
 
     def is_on(self):
         waits = select.poll()
@@ -107,9 +108,13 @@ class _Files:
 
     def __init__(self, groups):
         self._copies = {}  # by the number that is open as the check begins: the copy, and which file it is
-        for fd in {group.fd for group in groups}:
-            copy = high_copy(fd)
-            self._copies[fd] = (copy, _which(copy))
+        try:
+            for fd in {group.fd for group in groups}:
+                copy = high_copy(fd)
+                self._copies[fd] = (copy, _which(copy))
+        except OSError:
+            self.close()
+            raise
 
     def damaged(self, groups):
         """Numbers of those that are not what was stored. An interrupt comes after it, and nothing is said of a file that the code has closed."""

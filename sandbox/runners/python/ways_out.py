@@ -10,8 +10,6 @@ from hutch_runner.standard_modules import loaded
 
 _MISSING = Pattern(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = Pattern(r"name '(\w+)' is not defined")
-# Homes on macOS, on Linux but for a session's own, and on Windows, and a home's folders that no session has.
-_OF_A_MACHINE = Pattern(r"/Users/|/home/(?!user/)[^/]+/|[A-Za-z]:[\\/]|/mnt/c/|(~|/home/user)/(Desktop|Documents|Downloads)/")
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 
@@ -61,12 +59,44 @@ def _words_for_installing(package, index_name):
             "install packages; or write its files into /workspace")
 
 
-def _way_to_bring(failure, _message):
-    """What to do about a file of the user's machine; empty for any other failure."""
-    if not isinstance(failure, FileNotFoundError) or not _OF_A_MACHINE.match(os.fsdecode(failure.filename)):
+def _way_to_bring(failure, message):
+    """What to do about a file of another machine; empty for any other failure."""
+    from hutch_runner import foreign_paths
+
+    if isinstance(failure, OSError) and failure.filename is not None:
+        return foreign_paths.way_for(os.fsdecode(failure.filename))
+    # Libraries may name it in their words alone.
+    is_of_files = isinstance(failure, OSError) or type(failure).__name__ == "IOException" and "duckdb" in type(failure).__module__
+    return foreign_paths.way_in(message) if is_of_files else ""
+
+
+def _way_to_decode(failure, _message):
+    """The encoding that a text may have."""
+    if not isinstance(failure, UnicodeDecodeError):
         return ""
-    return ("(this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME then, with "
-            "`--mount NAME=PATH`; or the user gives the file's content, for write_file)\n")
+    from hutch_runner import text_encodings
+
+    encoding, is_of_file = text_encodings.encoding_of(failure), text_encodings.is_of_file(failure)
+    if encoding and encoding != failure.encoding:
+        return f"({'the file looks' if is_of_file else 'these bytes look'} like encoding={encoding!r})\n"
+    return "(read_file says what that file may be)\n" if is_of_file else ""
+
+
+def _way_to_name(failure, _message):
+    """Columns of pandas that are called nearly so."""
+    if not isinstance(failure, (KeyError, AttributeError, NameError)) or "pandas" not in sys.modules:
+        return ""
+    from hutch_runner import near_labels
+
+    near = near_labels.near_labels(failure)
+    return f"({near})\n" if near else ""
+
+
+def _way_to_format(failure, message):
+    """What to do without the locales of countries."""
+    if f"{type(failure).__module__}.{type(failure).__name__}" != "locale.Error" or message != "unsupported locale setting":
+        return ""
+    return "(only C.UTF-8 and C exist here; f'{1234.5:,.2f}'.translate({44: '.', 46: ','}) is '1.234,50')\n"
 
 
 def _way_to_query(failure, message):
@@ -195,4 +225,5 @@ def _last_line_of(failure):
     return _last_frame_of(failure).line or ""
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_query, _way_to_reload, _way_to_share, _way_to_map, _way_to_show, _way_to_open, _way_to_run)
+_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_decode, _way_to_name, _way_to_format, _way_to_query, _way_to_reload,
+         _way_to_share, _way_to_map, _way_to_show, _way_to_open, _way_to_run)

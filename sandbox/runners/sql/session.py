@@ -197,10 +197,12 @@ def moment_of(text):
 
 
 def failed(name, message, exit_code=1, place=""):
+    # The same words in both: the host tells them once.
+    message = cut(message, MESSAGE_CHARACTERS_MAX)
     traceback = f"{name}: {message}\n{place}"
     return {"type": "done", "ok": False, "exit_code": exit_code,
             "interrupted": exit_code == INTERRUPTED,
-            "error": {"name": name, "message": cut(message + place_in_words(place), MESSAGE_CHARACTERS_MAX),
+            "error": {"name": name, "message": message + place_in_words(place),
                       "traceback": cut(traceback, 10 * MESSAGE_CHARACTERS_MAX)}}
 
 

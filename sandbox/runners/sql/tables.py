@@ -102,11 +102,10 @@ class Table:
                     writer.writerows([["" if v is None else to_csv(v) for v in row] for row in batch])
                     count += len(batch)
                     self._last.extend(batch[-ROWS_EACH_END:])
-                    if count >= ROWS_FILE or file.tell() > FILE_BYTES_MAX:
+                    batch, rest = rest or self._cursor.fetchmany(ROWS_AT_ONCE), []
+                    if batch and (count >= ROWS_FILE or file.tell() > FILE_BYTES_MAX):
                         self._has_all = False
                         return count, f"; there are more: the CSV file has the first {count}", True
-                    batch, rest = rest, []
-                    batch = batch or self._cursor.fetchmany(ROWS_AT_ONCE)
         except OSError as error:
             self._has_all = False
             return max(count, len(self.rows)), f"; not saved: {error.strerror}", False

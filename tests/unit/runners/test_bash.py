@@ -290,3 +290,21 @@ def test_traps_that_are_for_one_run_do_not_last(bash):
     bash("trap 'echo child' CHLD; trap 'echo error' ERR; trap 'echo left' EXIT; trap 'echo return' RETURN; set +B")
     ended = bash("trap -p; (exit 1); /bin/true; f() { :; }; f")
     assert (ended.stdout, ended.stderr) == ("", "")
+
+
+CHAT, MACHINE = "hutch: files of the chat are not in this session", "hutch: this session sees no files of the user's machine"
+
+
+@pytest.mark.parametrize("code, way", [
+    ("cat /mnt/user-data/uploads/sales.csv", CHAT), ("ls /mnt/user-data/uploads; echo on", CHAT), ("head '/mnt/user-data/uploads/a b.csv' | wc -l", CHAT),
+    ("set -euo pipefail; shopt -s nocasematch; cat /mnt/skills/public/SKILL.md", CHAT), ("cat </mnt/data/sales.csv", CHAT),
+    ("cp a /mnt/user-data/outputs/a", "hutch: this session has no /mnt/user-data/outputs: write below /workspace, and share_file"),
+    ("cd /home/claude", "hutch: this session has no /home/claude: "), ("cat /Users/anna/a.csv", MACHINE), ("cat ~/Downloads/a.csv", MACHINE),
+    ("x=$(cat /home/anna/a.csv)", MACHINE), ("cat 'C:\\Users\\a.csv'", MACHINE), ("trap 'echo bye' EXIT; set() { :; }; cat /Users/anna/a", MACHINE),
+    ("cat /home/user/nosuch", None), ("echo /Users/anna", None), ("echo http://host/Users/anna; false", None), ("cat >a.md <<E\n/mnt/user-data/x\nE", None),
+    ("echo /mnt/user-database; false", None), ("ls /mnt", None), ("false", None)])
+def test_paths_of_other_machines(bash, code, way):
+    ended = bash(code)
+    told = [line for line in ended.stderr.splitlines() if line.startswith("hutch: ")]
+    assert len(told) == (way is not None) and (not told or told[0].startswith(way)), ended
+    assert bash("echo next").stdout == "next\n"

@@ -385,3 +385,15 @@ def test_without_its_inspector_it_ends(start):
 def test_the_way_to_files_of_the_users_machine(shared_javascript, code, is_told):
     ending = shared_javascript.run(code)
     assert not ending.ok and ("this session sees no files of the user's machine" in ending.stderr) == is_told, ending
+
+
+@pytest.mark.parametrize("code, way", [
+    ("fs.readFileSync('/mnt/user-data/uploads/sales.csv')", "(files of the chat are not in this session: the user gives them through write_file"),
+    ("await fs.promises.readdir('/mnt/user-data')", "(files of the chat are not"), ("fs.createReadStream('/mnt/data/sales.csv')", "(files of the chat are not"),
+    ("fs.writeFileSync('/mnt/user-data/outputs/a.csv', '')", "(this session has no /mnt/user-data/outputs: write below /workspace, and share_file"),
+    ("fs.mkdirSync('/home/claude/work')", "(this session has no /home/claude: "), ("fs.readFileSync('/mnt/user-database')", None), ("fs.readFileSync('/mnt/nosuch/a')", None),
+])
+def test_the_way_to_files_of_a_chat(shared_javascript, code, way):
+    ending = shared_javascript.run(f"var fs = require('fs'); {code}")
+    last = ending.stderr.splitlines()[-1]
+    assert not ending.ok and (last.startswith(way) if way else last[0] != "("), ending

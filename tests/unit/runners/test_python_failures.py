@@ -142,3 +142,83 @@ def test_a_module_that_is_gone(python):
     python.run("import mod, os; os.remove('mod.py')")
     ending = python.run("mod.f()")
     assert ending.error["name"] == "ZeroDivisionError" and "from before" not in ending.stderr
+
+
+@pytest.mark.parametrize("code, way", [
+    ("pd.read_csv('old.csv')", "(the file looks like encoding='cp1252')"), ("pd.read_csv('old.csv', engine='python')", "(the file looks like encoding='cp1252')"),
+    ("open('old.csv').read()", "(the file looks like encoding='cp1252')"), ("for line in open('late.csv'): pass", "(the file looks like encoding='cp1252')"),
+    ("import json; json.load(open('old.csv'))", "(the file looks like encoding='cp1252')"), ("pd.read_csv('wide.csv')", "(the file looks like encoding='utf-16')"),
+    ("open('wide.csv').read()", "(the file looks like encoding='utf-16')"), ("open('bare.csv').read()", "(the file looks like encoding='utf-16-le')"),
+    ("open('new.csv', encoding='ascii').read()", "(the file looks like encoding='utf-8')"), ("b'M\\xfcller'.decode()", "(these bytes look like encoding='cp1252')"),
+    ("open('russian.csv').read()", "(read_file says what that file may be)"), ("open('picture.png').read()", "(read_file says what that file may be)"),
+    ("open('damaged.csv').read()", "(read_file says what that file may be)"), ("b'\\x00\\xff'.decode()", None), ("'ü'.encode('ascii')", None),
+])
+def test_the_encoding_that_a_text_may_have(encoded, code, way):
+    last = encoded.run(code).stderr.splitlines()[-1]
+    assert last == way if way else last.startswith("Unicode"), last
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory, request):
+    from conftest import starter
+    text = "Straße;Größe\nMüller €;1\n"
+    for start_one in starter(tmp_path_factory.mktemp("encoded"), request):
+        runner = start_one("python")
+        for name, content in {
+                "old": text.encode("cp1252"), "late": b"a;b\n" + b"x;1\n" * 90_000 + text.encode("cp1252"), "wide": text.encode("utf-16"),
+                "bare": text.encode("utf-16-le"), "new": text.encode(), "russian": "Привет мир, как дела".encode("cp1251"),
+                "damaged": text.encode() * 9 + b"\xff"}.items():
+            (runner.cwd / f"{name}.csv").write_bytes(content)
+        (runner.cwd / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+        assert runner.run("import pandas as pd").ok
+        yield runner
+
+
+@pytest.mark.parametrize("code", [
+    "df['Umsatz']", "df.groupby('Umsatz')", "df[['Region', 'Umsatz']]", "df.sort_values('Umsatz')", "df.drop(columns=['Umsatz'])", "df.set_index('Umsatz')",
+    "df.loc[0, 'Umsatz']", "df.merge(df, on='Umsatz')", "df.groupby('Region')['Umsatz']", "df.agg({'Umsatz': 'sum'})", "df.dropna(subset=['Umsatz'])",
+    "df.apply(lambda row: row['Umsatz'], axis=1)", "df.Umsatz", "df.query('Umsatz > 1')", "df.pivot_table(index='Region', values='Umsatz')"])
+def test_columns_that_are_called_nearly_so(sales, code):
+    assert sales.run(code).stderr.splitlines()[-1] == "(the nearest here: 'umsatz ', 'Umsatz EUR')"
+
+
+@pytest.mark.parametrize("code, way", [
+    ("df['zzz']", "(there are: 'umsatz ', 'Umsatz EUR', 'Region', '\\ufeffDatum')"), ("df['Datum']", "(the nearest here: '\\ufeffDatum')"),
+    ("pd.Series({'alpha': 1})['alpa']", "(the nearest here: 'alpha')"), ("wide['zzz']", "'c7' and 12 more)"),
+    ("df.apply(lambda row: {'Region': 1}['region'], axis=1)", None), ("{'Region': 1}['region']", None), ("df.loc['Region']", None), ("df.zzz", None),
+    ("df[5]", "KeyError: 5"), ("nosuch", "NameError: name 'nosuch' is not defined")])
+def test_labels_are_told_where_pandas_looked_for_them(sales, code, way):
+    last = sales.run(code).stderr.splitlines()[-1]
+    assert last.endswith(way) if way else not last.startswith(("(the nearest", "(there are")), last
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory, request):
+    from conftest import starter
+    for start_one in starter(tmp_path_factory.mktemp("sales"), request):
+        runner = start_one("python")
+        assert runner.run("import pandas as pd\ndf = pd.DataFrame({'umsatz ': [1], 'Umsatz EUR': [1], 'Region': ['a'], '\\ufeffDatum': [1]})\n"
+                          "wide = pd.DataFrame({f'c{n}': [n] for n in range(20)})").ok
+        yield runner
+
+
+@pytest.mark.parametrize("code, way", [
+    ("open('/mnt/user-data/uploads/sales.csv')", "files of the chat are not in this session: the user gives them through write_file"),
+    ("import pandas; pandas.read_csv('/mnt/user-data/uploads/sales.csv')", "files of the chat are not"), ("open('/mnt/data/sales.csv')", "files of the chat are not"),
+    ("import os; os.listdir('/mnt/user-data')", "files of the chat are not"),
+    ("import pandas; pandas.DataFrame({'a': [1]}).to_csv('/mnt/user-data/outputs/a.csv')", "this session has no /mnt/user-data/outputs: write below /workspace"),
+    ("open('/mnt/user-data/outputs/a.csv', 'w')", "this session has no /mnt/user-data/outputs: "), ("open('/home/claude/a.py', 'w')", "this session has no /home/claude: "),
+    ("hutch.sql('SELECT * FROM \"/mnt/user-data/uploads/a.csv\"')", "files of the chat are not"),
+    ("open('/Users/anna/a.csv')", "this session sees no files of the user's machine"), ("open('C:\\\\Users\\\\anna\\\\a.csv')", "this session sees no files of the user's"),
+    ("open('/home/user/Downloads/a.csv')", "this session sees no files of the user's"), ("open('/home/user/nosuch')", None), ("open('/mnt/nosuch/a')", None),
+    ("raise OSError('no answer of http://host/Users/anna/')", None), ("open('/mnt/user-database')", None)])
+def test_the_way_of_files_of_other_machines(python, code, way):
+    last = python.run(code).stderr.splitlines()[-1]
+    assert last.startswith(f"({way}") if way else "(" != last[0], last
+
+
+@pytest.mark.parametrize("code", ["locale.setlocale(locale.LC_ALL, 'xx_XX.UTF-8')", "locale.setlocale(locale.LC_NUMERIC, 'xx')",
+                                  "import calendar; calendar.LocaleTextCalendar(locale='xx_XX').formatmonth(2024, 1)"])
+def test_locales_that_are_not_there(python, code):
+    assert python.run(f"import locale; {code}").stderr.splitlines()[-1].startswith("(only C.UTF-8 and C exist here; f'{1234.5:,.2f}'")
+    assert python.run("f'{1234.5:,.2f}'.translate({44: '.', 46: ','})").text == "'1.234,50'"

@@ -246,9 +246,9 @@ def test_a_wish_is_answered_at_once_where_the_writer_dies_and_the_user_hears_of_
 
 def written_by_another_version(path):
     """A snapshot whose index has nothing that a runner looks for."""
-    code = "import sys; sys.modules['hutch_runner'] = runner = type(sys)('hutch_runner'); runner.__path__ = [sys.argv[1]]\n" \
-           "from hutch_runner.snapshot_file import Writer\nwith open(sys.argv[2], 'wb') as file: Writer(file.write).end({})"
-    subprocess.run(["/usr/bin/python3", "-c", code, RUNNERS / "python", path], check=True)
+    code = "import sys; sys.modules['hutch_runner'] = runner = type(sys)('hutch_runner'); runner.__path__ = sys.argv[2:]\n" \
+           "from hutch_runner.snapshot_file import Writer\nwith open(sys.argv[1], 'wb') as file: Writer(file.write).end({})"
+    subprocess.run(["/usr/bin/python3", "-c", code, path, RUNNERS / "python", RUNNERS / "interpreter"], check=True)
 
 
 def test_a_wish_is_answered_at_once_where_the_last_snapshot_cannot_be_read(start, tmp_path):
@@ -699,3 +699,16 @@ def test_a_file_of_large_values_that_the_host_did_not_keep_is_not_counted_on(sta
     keeper.answer()  # no room for it, say: number 0
     size, large = kept_at_once(python, keeper, "small = 1")
     assert size < 1 << 20 and large > 12_000_000
+
+
+@pytest.mark.parametrize("fails, after", [("fork_quietly", 0), ("high_copy", 0), ("high_copy", 1), ("out_of_the_way", 0)])
+def test_a_check_that_cannot_begin_leaves_no_descriptor(python, fails, after):
+    """Where there is no place for a process, or for one more descriptor."""
+    code = ("import os, types, hutch_runner.snapshot_check as of\nfiles = [open('/proc/self/stat') for _ in range(2)]\n"
+            "groups = [types.SimpleNamespace(whole='x', fd=file.fileno(), size=lambda: 1 << 30, places=[]) for file in files]\n"
+            f"calls, real = [], of.{fails}\n"
+            "def failing(*given):\n    calls.append(1)\n"
+            f"    if len(calls) > {after}: raise OSError('no place')\n    return real(*given)\n"
+            f"of.{fails} = failing\nbefore = os.listdir('/proc/self/fd')\nbegun = of.begin(groups)\nof.{fails} = real\n"
+            "(begun, len(os.listdir('/proc/self/fd')) - len(before))")
+    assert python.run(code).text == "(None, 0)"

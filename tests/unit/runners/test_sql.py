@@ -373,3 +373,17 @@ def test_garbage_ends_the_runner(start):
     client = start("sql")
     client.send_bytes(b"\xff" * 64)
     assert client.wait_for_end() == 1
+
+
+@pytest.mark.parametrize("count, more", [(999_999, False), (1_000_000, False), (1_000_001, True), (1_000_600, True)])
+def test_there_are_more_rows_only_where_there_are(sql, count, more):
+    text = sql.run(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) SELECT i FROM n").text
+    shown = min(count, 1_000_000)
+    how = "20 shown; there are more: the CSV file has the first 1000000" if more else "the first 10 and the last 10 shown; the CSV file has all"
+    assert text.splitlines()[-1] == f"({shown} rows, {how})"
+
+
+def test_a_long_message_is_that_of_the_traceback(sql):
+    error = sql.run(f"SELECT {'a' * 9000}").error
+    assert " (statement 1, line 1: SELECT aaa" in error["message"] and len(error["message"]) < 4500
+    assert error["traceback"].startswith(f"{error['name']}: {error['message'].partition(' (statement ')[0]}\n")

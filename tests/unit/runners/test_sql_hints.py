@@ -49,3 +49,91 @@ def test_other_mistakes_are_told_as_they_are(duck, code):
 ])
 def test_the_advice_holds(duck, code):
     assert duck.run(code).ok, duck.run(code).stderr
+
+
+@pytest.fixture(scope="module")
+def german(duck):
+    (duck.cwd / "bom.csv").write_text("\ufeffName;Wert;Mit Punkt\nA;1,5;1.234,50\nB;2,5;3,0\n")
+    (duck.cwd / "english.csv").write_text('Name;Price\nA;1,234\nB;"2,500,000.50"\n')
+    (duck.cwd / "text.csv").write_text("Name;Note\nA;well, so\nB;1,5\n")
+    assert duck.run("CREATE TABLE german AS FROM 'bom.csv'; CREATE VIEW seen AS FROM german;"
+                    "CREATE TABLE holes AS SELECT unnest(['1,5', '7', '2.000,25', 'n/a', NULL]) AS x; CREATE TABLE words AS SELECT unnest(['1,5', 'a', 'b']) AS x").ok
+    return duck
+
+
+def test_few_of_the_functions_that_were_not_meant(german):
+    ending = german.run('SELECT Name, Wert+1 FROM "bom.csv"')
+    assert len(ending.stderr) < 800 and ending.stderr.count("->") == 3 and "\tand 42 more\n\nLINE 1: " in ending.stderr, ending.stderr
+    assert ending.stderr.startswith(f"{ending.error['name']}: {ending.error['message'].partition(' (statement ')[0]}\n")
+
+
+@pytest.mark.parametrize("code, kept, count", [
+    ("SELECT DATE '2024-01-01' + x::VARCHAR FROM s", '"left" DATE, "right" INTERVAL', 3), ("SELECT round('a'::VARCHAR, 1)", '"precision" INTEGER', 3),
+    ("SELECT length(1, 2, 3)", "length(list ANY[])", 3), ("SELECT date_trunc(5, 5)", "DATE", 4), ("SELECT 1 WHERE 1 > 'a' + 1", "DATE", 2)])
+def test_candidates_are_those_most_like_the_call(duck, code, kept, count):
+    said = duck.run(code).stderr
+    assert kept in said and said.count(") ->") == count, said
+
+
+@pytest.mark.parametrize("code, way", [
+    ("SELECT Wert+1 FROM 'bom.csv'", "(Wert is text, with decimal commas: FROM read_csv('bom.csv', decimal_separator=',', thousands='.') makes numbers of it)"),
+    ("SELECT sum(\"Mit Punkt\") FROM read_csv('bom.csv', delim=';')", "(\"Mit Punkt\" is text, with decimal commas: FROM read_csv('bom.csv', decimal"),
+    ("SELECT CAST(Wert AS DOUBLE) FROM 'bom.csv'", "(Wert is text, with decimal commas: FROM read_csv("),
+    ("SELECT * FROM 'bom.csv' WHERE Wert > 2", "(Wert is text, with decimal commas: FROM read_csv("),
+    ("SELECT abs(Wert) FROM german", "(Wert is text, with decimal commas: CAST(replace(replace(Wert, '.', ''), ',', '.') AS DOUBLE) is the number)"),
+    ("WITH g AS (FROM 'bom.csv') SELECT avg(Wert) FROM g", "(Wert is text, with decimal commas: FROM read_csv("),
+    ("SELECT sum(Price) FROM 'english.csv'", "(Price is text, with commas between thousands: FROM read_csv('english.csv', thousands=',') makes numbers of it)"),
+    ("SELECT sum(x) FROM holes", "(x is text, with decimal commas: CAST("), ("SELECT sum(x) FROM words", None), ("SELECT sum(Wert) FROM seen", None),
+    ("SELECT sum(Note) FROM 'text.csv'", None), ("SELECT sum(t) FROM s", None), ("SELECT sum(Name) FROM 'nosuch.csv'", None)])
+def test_numbers_with_commas_that_are_text(german, code, way):
+    last = german.run(code).stderr.splitlines()[-1]
+    assert last.startswith(way) if way else " is text, with " not in last, last
+
+
+def test_commas_in_a_transaction_that_is_aborted(german):
+    assert german.run("BEGIN").ok
+    assert "decimal_separator" in german.run("SELECT Wert+1 FROM 'bom.csv'").stderr
+    assert not german.run("SELECT abs(Wert) FROM german").ok
+    assert german.run("ROLLBACK").ok and german.run("SELECT 1").ok
+
+
+@pytest.mark.parametrize("code", [
+    "SELECT sum(Wert), sum(\"Mit Punkt\") FROM read_csv('bom.csv', decimal_separator=',', thousands='.')", "SELECT sum(Price) FROM read_csv('english.csv', thousands=',')",
+    "SELECT sum(CAST(replace(replace(Wert, '.', ''), ',', '.') AS DOUBLE)) FROM german"])
+def test_the_advice_for_commas_holds(german, code):
+    assert german.run(code).ok, german.run(code).stderr
+
+
+@pytest.mark.parametrize("content, options, encoding", [
+    ("Größe;€\n".encode("cp1252"), ", encoding='latin-1'", "cp1252"), ("Größe;€\n1;2\n".encode("cp1252"), "", "cp1252"), ("Größe;€\n1;2\n".encode("utf-16"), "", "utf-16")])
+def test_other_encodings_have_the_way_by_pandas(duck, content, options, encoding):
+    (duck.cwd / "other.csv").write_bytes(content)
+    last = duck.run(f"SELECT * FROM read_csv('other.csv'{options})").stderr.splitlines()[-1]
+    assert last.startswith("(pandas reads files in any encoding") and f"encoding='{encoding}')" in last, last
+
+
+@pytest.mark.parametrize("code, name", [
+    ("COPY (FROM s) TO 'out.xlsx' (FORMAT xlsx)", "'out.xlsx'"), ("COPY s TO 'out.xlsx'", "'out.xlsx'"), ("COPY s TO 'new.xls' (FORMAT 'excel')", "'new.xls'"),
+    ("COPY s TO 'out.xlsx' WITH (FORMAT GDAL, DRIVER 'xlsx')", "'out.xlsx'"), ("COPY s TO 'out.csv' (FORMAT nosuch)", None)])
+def test_the_way_to_a_workbook(duck, code, name):
+    said = duck.run(code).stderr
+    assert (f"df.to_excel({name}, index=False)" in said) if name else "to_excel" not in said, said
+
+
+PATHS = [("/mnt/user-data/uploads/sales.csv", "files of the chat are not in this session: the user gives them through write_file"),
+         ("/mnt/user-data/outputs/sales.csv", "this session has no /mnt/user-data/outputs: write below /workspace, and share_file"),
+         ("/Users/anna/sales.csv", "this session sees no files of the user's machine"), ("/home/anna/my sales.csv", "this session sees no files of the user's machine"),
+         ("/workspace/nosuch.csv", None), ("/home/user/nosuch.csv", None)]
+
+
+@pytest.mark.parametrize("path, way", PATHS)
+@pytest.mark.parametrize("code", ["SELECT * FROM '{}'", "SELECT * FROM read_parquet('{}')", "COPY s TO '{}'", "SELECT * FROM '{}.xlsx'"])
+def test_paths_of_other_machines(duck, path, way, code):
+    last = duck.run(code.format(path)).stderr.splitlines()[-1]
+    assert last.startswith(f"({way}") if way else "--mount" not in last, last
+
+
+@pytest.mark.parametrize("path, way", PATHS)
+def test_paths_of_other_machines_for_sqlite(sql, path, way):
+    last = sql.run(f'SELECT * FROM "{path}"').stderr.splitlines()[-1]
+    assert last.startswith(f"({way}") if way else "--mount" not in last, last
