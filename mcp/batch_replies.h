@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace mcp {
 
@@ -32,7 +32,7 @@ class BatchReplies {
   std::size_t bytes_ = 0;
   std::size_t left_;
   const std::function<void(nlohmann::json)> send_;
-  JsonValue replies_ = JsonValue::array();
+  base::JsonValue replies_ = base::JsonValue::array();
 };
 
 }  // namespace mcp

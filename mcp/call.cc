@@ -82,7 +82,7 @@ std::variant<json, NoAnswer> Call::ask_client(const std::string& method, json pa
     if (auto* error = std::get_if<RpcError>(&*answer)) {
       return NoAnswer{Why::kRefused, std::move(error->message)};
     }
-    return std::move(*std::get<JsonValue>(*answer));
+    return std::move(*std::get<base::JsonValue>(*answer));
   }
   const bool cancelled = stop_.stop_requested();
   const char* why = cancelled ? "the call was cancelled" : "no answer in time";

@@ -15,7 +15,7 @@
 #include "mcp/call_context.h"
 #include "mcp/client_requests.h"
 #include "mcp/exchange.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 #include "mcp/wire/revision.h"
 
@@ -26,9 +26,9 @@ struct Request {
   Message message;
   const wire::Format& format;
   ClientInfo client;
-  JsonValue capabilities = JsonValue::object();  // of the client
-  std::optional<LogLevel> log_level;             // of a modern request
-  std::size_t bytes = 0;                         // of its text
+  base::JsonValue capabilities = base::JsonValue::object();  // of the client
+  std::optional<LogLevel> log_level;                         // of a modern request
+  std::size_t bytes = 0;                                     // of its text
   std::chrono::steady_clock::time_point received_at = std::chrono::steady_clock::now();
 };
 
@@ -100,11 +100,11 @@ class Call final : public CallContext {
   Surroundings& surroundings_;
   const std::shared_ptr<Exchange> exchange_;
   const std::stop_token stop_;
-  const JsonValue progress_token_;
+  const base::JsonValue progress_token_;
   const std::string trace_parent_;
   std::optional<double> last_progress_;
-  JsonValue responses_ = JsonValue::object();
-  JsonValue state_;
+  base::JsonValue responses_ = base::JsonValue::object();
+  base::JsonValue state_;
   TaskWish task_wish_ = TaskWish::kImpossible;
   std::string awaited_task_;
 };

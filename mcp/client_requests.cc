@@ -47,7 +47,7 @@ void ClientRequests::settle(const Message& response) {
   settled_.notify_all();
 }
 
-std::optional<std::variant<JsonValue, RpcError>> ClientRequests::wait(
+std::optional<std::variant<base::JsonValue, RpcError>> ClientRequests::wait(
     const json& id, std::chrono::milliseconds timeout, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto question = questions_.find(id.get<std::int64_t>());

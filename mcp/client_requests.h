@@ -13,7 +13,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 
 namespace mcp {
@@ -28,14 +28,14 @@ class ClientRequests {
 
   // The result, or the client's error. Nothing when time is up or `stop` was requested. The
   // question is closed then.
-  std::optional<std::variant<JsonValue, RpcError>> wait(const nlohmann::json& id,
-                                                        std::chrono::milliseconds timeout,
-                                                        const std::stop_token& stop);
+  std::optional<std::variant<base::JsonValue, RpcError>> wait(const nlohmann::json& id,
+                                                              std::chrono::milliseconds timeout,
+                                                              const std::stop_token& stop);
 
  private:
   struct Question {
     bool settled = false;
-    std::variant<JsonValue, RpcError> answer;
+    std::variant<base::JsonValue, RpcError> answer;
   };
   std::mutex mutex_;
   std::condition_variable_any settled_;

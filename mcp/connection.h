@@ -18,7 +18,7 @@
 #include "mcp/call.h"
 #include "mcp/exchange.h"
 #include "mcp/inbound.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/methods.h"
 #include "mcp/pending.h"
 #include "mcp/server.h"
@@ -84,7 +84,7 @@ class Connection {
   struct Opening {
     const wire::Format* format = nullptr;
     ClientInfo client;
-    JsonValue capabilities = JsonValue::object();
+    base::JsonValue capabilities = base::JsonValue::object();
   };
 
   // Where one message's answer goes.

@@ -1,7 +1,7 @@
 // An answer that asks the client for something first.
 #pragma once
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace mcp {
 
@@ -10,10 +10,10 @@ namespace mcp {
 // A client of a revision that has initialize is asked at once, and the handler called once more.
 struct InputRequired {
   // Key to {method, params}: elicitation/create, sampling/createMessage, roots/list.
-  JsonValue requests = JsonValue::object();
+  base::JsonValue requests = base::JsonValue::object();
   // Comes back as CallContext::request_state(). Sealed: the client can neither read nor change it,
   // nor use it for another request. Null: none.
-  JsonValue state = nullptr;
+  base::JsonValue state = nullptr;
 };
 
 }  // namespace mcp

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace mcp {
 
@@ -41,20 +41,20 @@ inline constexpr int kRetryAfterSeconds = 1;
 struct RpcError {
   int code = kInternalError;
   std::string message;
-  JsonValue data = nullptr;  // null: none
-  JsonValue id = nullptr;    // of the request, when it could be read
+  base::JsonValue data = nullptr;  // null: none
+  base::JsonValue id = nullptr;    // of the request, when it could be read
 };
 RpcError with_id(RpcError error, const nlohmann::json& id);
 
 struct Message {
   enum class Kind { kRequest, kNotification, kResponse };
   Kind kind = Kind::kRequest;
-  JsonValue id;  // string or integer for a request, null for a notification; of a response
-                 // null when it is no id
+  base::JsonValue id;  // string or integer for a request, null for a notification; of a response
+                       // null when it is no id
   std::string method;
-  JsonValue params = JsonValue::object();  // always an object
-  JsonValue result;                        // of a response; null for an error
-  JsonValue error;                         // of a response; null for a result
+  base::JsonValue params = base::JsonValue::object();  // always an object
+  base::JsonValue result;                              // of a response; null for an error
+  base::JsonValue error;                               // of a response; null for a result
 };
 
 // A string of at most kIdBytesMax bytes, or an integer.

@@ -10,7 +10,7 @@
 #include "mcp/call_context.h"
 #include "mcp/completion.h"
 #include "mcp/input_required.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 
 namespace mcp {
@@ -23,8 +23,8 @@ struct PromptArgument {
 };
 
 struct PromptResult {
-  std::string description;                  // empty: none
-  JsonValue messages = JsonValue::array();  // of the newest revision
+  std::string description;                              // empty: none
+  base::JsonValue messages = base::JsonValue::array();  // of the newest revision
 };
 
 using PromptAnswer = std::variant<PromptResult, InputRequired, RpcError>;

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "mcp/call_context.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 #include "mcp/wire/revision.h"
 
@@ -21,7 +21,7 @@ struct ModernMeta {
   std::string claim;                     // the revision as the client wrote it
   const wire::Format* format = nullptr;  // null: not served, see unsupported_revision()
   ClientInfo client;
-  JsonValue capabilities;             // of the client; an object
+  base::JsonValue capabilities;       // of the client; an object
   std::optional<LogLevel> log_level;  // nothing: the client wants no log messages
 };
 

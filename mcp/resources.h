@@ -11,14 +11,14 @@
 #include "mcp/call_context.h"
 #include "mcp/completion.h"
 #include "mcp/input_required.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 
 namespace mcp {
 
 // A part of a list, in the words of the newest revision.
 struct Page {
-  JsonValue items = JsonValue::array();
+  base::JsonValue items = base::JsonValue::array();
   std::optional<std::string> next_cursor;
 };
 
@@ -26,7 +26,7 @@ struct NotFound {};
 
 // Contents in the words of the newest revision: at least one.
 struct ResourceContents {
-  JsonValue contents = JsonValue::array();
+  base::JsonValue contents = base::JsonValue::array();
 };
 
 using ReadAnswer = std::variant<ResourceContents, NotFound, InputRequired, RpcError>;

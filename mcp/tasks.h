@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 #include "mcp/principal.h"
 #include "mcp/tool_result.h"
@@ -31,7 +31,7 @@ struct Task {
   std::optional<std::int64_t> poll_ms;
   // Holds what a task that is kInputRequired asks: key to {method, params}. A key is never used
   // twice in one task.
-  JsonValue input_requests = JsonValue::object();
+  base::JsonValue input_requests = base::JsonValue::object();
 
   [[nodiscard]] bool is_terminal() const { return status >= TaskStatus::kCompleted; }
 };

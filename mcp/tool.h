@@ -9,7 +9,7 @@
 
 #include "mcp/call_context.h"
 #include "mcp/input_required.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/message.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_result.h"
@@ -26,16 +26,16 @@ struct Tool {
   std::string name;
   std::string title;  // empty: none
   std::string description;
-  JsonValue input_schema;   // an object; null: any object
-  JsonValue output_schema;  // null: none
-  JsonValue annotations;    // null: none
+  base::JsonValue input_schema;   // an object; null: any object
+  base::JsonValue output_schema;  // null: none
+  base::JsonValue annotations;    // null: none
   // Gets an object. Checks it itself: a wrong argument is a result with is_error. Called from many
   // threads at once. What it throws is a bug, reported to the client as -32603.
   std::function<ToolAnswer(const nlohmann::json& arguments, CallContext& context)> call;
   TaskSupport task_support = TaskSupport::kForbidden;
-  JsonValue meta = nullptr;   // an object for _meta; null: none
-  JsonValue icons = nullptr;  // an array; null: none
-  bool listed = true;         // false: can be called, but tools/list does not name it
+  base::JsonValue meta = nullptr;   // an object for _meta; null: none
+  base::JsonValue icons = nullptr;  // an array; null: none
+  bool listed = true;               // false: can be called, but tools/list does not name it
 };
 
 }  // namespace mcp

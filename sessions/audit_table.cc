@@ -1,7 +1,11 @@
 #include "sessions/audit_table.h"
 
 #include <algorithm>
+#include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
 
@@ -14,7 +18,7 @@ base::Status write_audit(Database& database, const AuditEntry& entry) {
       .bind(entry.principal_id)
       .bind(entry.session_id)
       .bind(entry.action)
-      .bind(entry.detail)
+      .bind(base::print_json(entry.detail))
       .run();
 }
 
@@ -37,7 +41,9 @@ base::Result<std::vector<AuditEntry>> AuditTable::of_session(const std::string& 
     entry.principal_id = select.text();
     entry.session_id = select.optional_text();
     entry.action = select.text();
-    entry.detail = select.text();
+    // Something that is no JSON is left out.
+    auto detail = base::parse_json(select.text());
+    if (detail.ok()) entry.detail = std::move(detail).value();
   }
   std::reverse(entries.begin(), entries.end());
   return entries;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/result.h"
 
 namespace sessions {
@@ -18,7 +19,7 @@ struct AuditEntry {
   std::string principal_id;
   std::optional<std::string> session_id;
   std::string action;
-  std::string detail = "{}";  // JSON
+  base::JsonValue detail = base::JsonValue::object();
 };
 
 // Writes a row within the transaction of what it tells of. REQUIRES: the mutex is held.

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/json.h"
 #include "sandbox/files/change_owner.h"
 #include "sessions/audit_table.h"
 #include "sessions/ground.h"
@@ -75,10 +74,10 @@ base::Status FileOwners::give_to_session(int directory_fd, const char* name,
   };
   TRY(sandbox::files::change_owner(directory_fd, name, id, told));
   // One that was only just made is nobody's change.
-  const json detail = {{"directory", name}, {"from", status.st_uid}, {"to", id}};
+  json detail = {{"directory", name}, {"from", status.st_uid}, {"to", id}};
   if (status.st_uid == 0) return base::done();
   return ground_.store.audit.add(
-      {base::now_ms(), session.principal_id, session.id, "change_owner", base::print_json(detail)});
+      {base::now_ms(), session.principal_id, session.id, "change_owner", std::move(detail)});
 }
 
 }  // namespace sessions

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "sandbox/box_spec.h"
 #include "sessions/audit_table.h"
 #include "sessions/ground.h"
@@ -18,6 +17,7 @@
 namespace sessions {
 
 using base::Error;
+using nlohmann::json;
 using sandbox::NetworkRule;
 
 base::Result<std::string> NetworkChanges::allow(const Session& known,
@@ -32,10 +32,9 @@ base::Result<std::string> NetworkChanges::allow(const Session& known,
   for (const NetworkRule& rule : rules) {
     TRY(ground_.store.network.set_grant(session.id, sandbox::text_of(rule), !take_back, now));
   }
-  const std::string detail = base::print_json(sandbox::rules_to_json(rules));
   TRY(ground_.store.audit.add({now, session.principal_id, session.id,
                                take_back ? "network_taken_back" : "network_allowed",
-                               "{\"rules\":" + detail + "}"}));
+                               json{{"rules", sandbox::rules_to_json(rules)}}}));
   auto box = ground_.sandbox.look_at(session.id);
   if (!box.ok()) {
     if (box.error().kind != Error::Kind::kNotFound) return std::move(box).error();
@@ -61,14 +60,14 @@ base::Status NetworkChanges::change(const Session& known, const NetworkWish& net
   SessionNetworks::Network wanted = TRY(networks_.network_of(session));
   const auto box = ground_.sandbox.look_at(session.id);
   if (!box.ok() && box.error().kind != Error::Kind::kNotFound) return box.error();
-  const std::string rules = base::print_json(sandbox::rules_to_json(wanted.hosts));
+  json detail = {{"rules", sandbox::rules_to_json(wanted.hosts)}};
   if (box.ok()) {
     TRY(box.value()->set_network(
         {std::move(wanted.hosts), std::move(wanted.credentials), std::move(wanted.denied)}));
   }
   TRY(ground_.store.sessions.set_network(session.id, session.network));
-  TRY(ground_.store.audit.add({base::now_ms(), session.principal_id, session.id, "network_changed",
-                               "{\"rules\":" + rules + "}"}));
+  TRY(ground_.store.audit.add(
+      {base::now_ms(), session.principal_id, session.id, "network_changed", std::move(detail)}));
   if (!box.ok()) return base::done();
   const auto status = TRY(box.value()->status());
   return ground_.store.sessions.set_isolation(session.id, status.isolation);

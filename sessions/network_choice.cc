@@ -22,15 +22,6 @@ Error invalid_network(const std::string& message) {
   return base::error(Error::Kind::kInvalid, message);
 }
 
-std::string list_of(const GrantedNetwork& granted) {
-  std::string text;
-  for (const auto& [name, hosts] : granted.sets) base::append_part(text, name);
-  for (const NetworkRule& rule : granted.hosts) {
-    base::append_part(text, text_of(rule));
-  }
-  return text.empty() ? "none" : text;
-}
-
 std::string remedy(const std::string& name) {
   return "whoever runs hutch can allow it with --allow " + name +
          ", or in the configuration with allow = [\"" + name + "\"] in [network]";
@@ -51,21 +42,48 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::string>& asked,
                                                        const GrantedNetwork& granted) {
   const std::vector<NetworkRule> all = granted.all();
+  const std::string names = names_to_ask(granted);
   std::vector<NetworkRule> chosen;
   for (const std::string& name : asked) {
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
     if (!sandbox::are_within(hosts.value(), all)) {
       return invalid_network("network.allow: " + base::echoed(name) +
-                             " is not allowed here; allowed are: " + list_of(granted) + "; " +
-                             remedy(base::echoed(name)));
+                             " is not allowed here; allowed are: " +
+                             (names.empty() ? "none" : names) + "; " + remedy(base::echoed(name)));
     }
     chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }
   return chosen;
 }
 
+// Returns whether the rules allow it; without a port, whether they allow any of it.
+bool allow_text(const std::vector<NetworkRule>& rules, const std::string& host) {
+  const auto asked = sandbox::parse_network_rule(host);
+  if (!asked.ok()) return false;
+  const NetworkRule& rule = asked.value();
+  return rule.port == 0 ? sandbox::allows_host(rules, rule.host)
+                        : sandbox::allows(rules, rule.host, rule.port);
+}
+
 }  // namespace
+
+std::optional<std::string> name_to_ask(const std::string& host, const GrantedNetwork& granted) {
+  for (const auto& [name, rules] : granted.sets) {
+    if (allow_text(rules, host)) return name;
+  }
+  for (const NetworkRule& rule : granted.hosts) {
+    if (allow_text({rule}, host)) return text_of(rule);
+  }
+  return std::nullopt;
+}
+
+std::string names_to_ask(const GrantedNetwork& granted) {
+  std::string names;
+  for (const auto& [name, hosts] : granted.sets) base::append_part(names, name);
+  for (const NetworkRule& rule : granted.hosts) base::append_part(names, text_of(rule));
+  return names;
+}
 
 base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
                                                   const GrantedNetwork& granted) {

@@ -36,6 +36,12 @@ struct NetworkChoice {
 base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
                                                   const GrantedNetwork& granted);
 
+// Returns the name by which network.allow asks for that host, which may have ":port" behind it:
+// that of a set, or its rule; nothing where it is not granted.
+std::optional<std::string> name_to_ask(const std::string& host, const GrantedNetwork& granted);
+// Returns all such names, as a list for readers; empty where nothing is granted.
+std::string names_to_ask(const GrantedNetwork& granted);
+
 // The hosts of a choice that are granted now; `note` tells of each that is not any more.
 struct GrantedHosts {
   std::vector<sandbox::NetworkRule> hosts;

@@ -21,7 +21,6 @@
 namespace sessions {
 
 using base::Error;
-using nlohmann::json;
 
 namespace {
 
@@ -29,14 +28,21 @@ constexpr std::size_t kRecordBytesMax = 32U << 20;
 // How long a server may take between the row of a run and the box having it.
 constexpr std::int64_t kHandOverMs = 60'000;
 
+constexpr const char* kAllLost = "variables and processes lost";
+constexpr const char* kLostSinceStored =
+    "processes lost; the session wakes with the variables that were last stored, after a run "
+    "before this one";
+
 }  // namespace
 
 base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader reader) {
-  if (row.record) {
+  if (row.has_ended()) {
     // On a full disk it stays unread, which is the safe side.
     if (reader != Reader::kNobody && !row.was_read) (void)ground_.store.runs.set_read(row.id);
-    const json value = TRY(base::parse_json(*row.record));
-    return sandbox::run_from_json(value);
+    // The end may have been deleted for its age since the row was read.
+    auto end = TRY(ground_.store.runs.end_of(row.id));
+    if (!end) return run_of(row);
+    return std::move(*end);
   }
   const bool alive = owner == Owner::kUnknown && ground_.is_owned(row.session_id);
   if (auto record = read_record(row)) return commit(row, std::move(*record), reader);
@@ -93,6 +99,12 @@ sandbox::Run RunLedger::ended_by_deletion(const Run& row) const {
   return run;
 }
 
+bool RunLedger::comes_back(const Run& row) const {
+  if (ground_.config.autosave_mb == 0) return false;
+  const SessionDirectory files = ground_.files_of(row.session_id);
+  return files.stores_variables() || files.stores_shell();
+}
+
 sandbox::Run RunLedger::lost(const Run& row) const {
   sandbox::Run run = run_of(row);
   run.status = sandbox::RunStatus::kFailed;
@@ -102,7 +114,7 @@ sandbox::Run RunLedger::lost(const Run& row) const {
                                 "",
                                 sandbox::Cause::kSandboxLost,
                                 "files kept, output so far kept",
-                                "variables and processes lost"};
+                                comes_back(row) ? kLostSinceStored : kAllLost};
   for (auto [name, bytes] :
        {std::pair{"stdout", &run.stdout_bytes}, {"stderr", &run.stderr_bytes}}) {
     struct stat status {};
@@ -148,17 +160,15 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const auto first =
-      ground_.store.runs.finish(row.id, sandbox::name_of(run.status), run.finished_at_ms,
-                                base::print_json(sandbox::run_to_json(run)), files, read);
+  const auto first = ground_.store.runs.finish(row.id, run, files, read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
   if (read != EndRead::kNot) (void)ground_.store.runs.set_read(row.id, read);
-  const auto earlier = TRY(ground_.store.runs.record_of(row.id));
+  auto earlier = TRY(ground_.store.runs.end_of(row.id));
   if (!earlier) return run;
-  return sandbox::run_from_json(TRY(base::parse_json(*earlier)));
+  return std::move(*earlier);
 }
 
 }  // namespace sessions

@@ -39,6 +39,8 @@ class RunLedger {
   // Nothing when there is none that can be read.
   [[nodiscard]] std::optional<sandbox::Run> read_record(const Run& row) const;
   [[nodiscard]] sandbox::Run lost(const Run& row) const;
+  // Whether the next box of its session has variables that were stored.
+  [[nodiscard]] bool comes_back(const Run& row) const;
   [[nodiscard]] EndRead read_by(Reader reader, const Run& row) const;
   // Whether its session was deleted, or ended when its time was over.
   [[nodiscard]] bool was_ended(const Run& row) const;

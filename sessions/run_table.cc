@@ -2,8 +2,13 @@
 
 #include <limits>
 #include <mutex>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "sandbox/run.h"
 #include "sessions/file_table.h"
 #include "sessions/run_record.h"
 #include "sessions/sqlite.h"
@@ -20,11 +25,10 @@ constexpr std::int64_t kErasedAtOnce = 8;
 // A language's last use is written anew once it is so much later: most runs write nothing for it.
 constexpr std::int64_t kLanguageUseStepMs = 60'000;
 
-// A record may be large: where it is not needed, it is not read.
-#define HEAD_COLUMNS                                                                          \
+// How a run ended may be large: where it is not needed, it is not read.
+#define RUN_COLUMNS                                                                           \
   "runs.id, runs.session_id, runs.language, runs.status, runs.background, runs.code_sha256, " \
   "runs.server_id, runs.queued_at, runs.finished_at, runs.was_read"
-#define RUN_COLUMNS HEAD_COLUMNS ", runs.record"
 
 // As the column was_read has it.
 std::int64_t stored(EndRead read) {
@@ -32,8 +36,8 @@ std::int64_t stored(EndRead read) {
   return read == EndRead::kAsItEnds ? 1 : base::now_ms();
 }
 
-RunHead read_head(Statement& row) {
-  RunHead run;
+Run read_run(Statement& row) {
+  Run run;
   run.id = row.text();
   run.session_id = row.text();
   run.language = row.text();
@@ -47,22 +51,37 @@ RunHead read_head(Statement& row) {
   return run;
 }
 
-Run read_run(Statement& row) {
-  Run run{read_head(row), {}};
-  run.record = row.optional_text();
-  return run;
-}
-
 base::Result<std::vector<Run>> read_all_runs(Statement& rows) {
   std::vector<Run> runs;
   while (TRY(rows.step())) runs.push_back(read_run(rows));
   return runs;
 }
 
-base::Result<std::vector<RunHead>> read_all_heads(Statement& rows) {
-  std::vector<RunHead> runs;
-  while (TRY(rows.step())) runs.push_back(read_head(rows));
-  return runs;
+std::string printed(const sandbox::Run& end) { return base::print_json(sandbox::run_to_json(end)); }
+
+base::Result<sandbox::Run> parsed(const std::string& record) {
+  return sandbox::run_from_json(TRY(base::parse_json(record)));
+}
+
+struct Ended {
+  Run run;
+  std::string record;
+};
+
+base::Result<std::vector<Ended>> some_to_erase(Database& database, const std::string& session_id,
+                                               const Run& after) {
+  Statement rows = TRY(database.prepare(
+      "SELECT " RUN_COLUMNS
+      ", runs.record FROM runs JOIN sessions ON sessions.id = runs.session_id "
+      "WHERE runs.session_id = ? AND sessions.status = 'destroyed' AND runs.record IS NOT NULL "
+      "AND (runs.queued_at, runs.id) > (?, ?) ORDER BY runs.queued_at, runs.id LIMIT ?"));
+  rows.bind(session_id).bind(after.queued_at).bind(after.id).bind(kErasedAtOnce);
+  std::vector<Ended> ended;
+  while (TRY(rows.step())) {
+    Run run = read_run(rows);
+    ended.push_back({std::move(run), rows.text()});
+  }
+  return ended;
 }
 
 }  // namespace
@@ -106,20 +125,21 @@ base::Status RunTable::set_started(const std::string& run_id) {
   return update.bind(run_id).run();
 }
 
-base::Result<bool> RunTable::finish(const std::string& run_id, const std::string& status,
-                                    std::int64_t finished_at, const std::string& record,
+base::Result<bool> RunTable::finish(const std::string& run_id, const sandbox::Run& end,
                                     const std::vector<FileRecord>& files, EndRead read) {
+  const std::string record = printed(end);
   const std::lock_guard lock(file_.mutex);
   Transaction transaction = TRY(Transaction::begin(*file_.database));
   {
     Statement update = TRY(file_.database->prepare(
         "UPDATE runs SET status = ?2, finished_at = ?3, record = ?4, was_read = ?5 "
         "WHERE id = ?1 AND status IN ('queued', 'running')"));
-    TRY(update.bind(run_id).bind(status).bind(finished_at).bind(record).bind(stored(read)).run());
+    update.bind(run_id).bind(name_of(end.status)).bind(end.finished_at_ms);
+    TRY(update.bind(record).bind(stored(read)).run());
   }
   if (file_.database->changed_rows() == 0) return false;
   if (const auto buried = TRY(run_of_buried_session(run_id))) {
-    TRY(replace_record(run_id, erased_record({*buried, record})));
+    TRY(replace_record(run_id, printed(erased_run(*buried, end))));
   } else {
     for (const FileRecord& file : files) TRY(write_file_record(*file_.database, file));
   }
@@ -134,12 +154,16 @@ base::Status RunTable::set_read(const std::string& run_id, EndRead read) {
   return update.bind(run_id).bind(stored(read)).run();
 }
 
-base::Result<std::optional<std::string>> RunTable::record_of(const std::string& run_id) {
-  const std::lock_guard lock(file_.mutex);
-  Statement select = TRY(file_.database->prepare("SELECT record FROM runs WHERE id = ?"));
-  select.bind(run_id);
-  if (!TRY(select.step())) return std::optional<std::string>();
-  return select.optional_text();
+base::Result<std::optional<sandbox::Run>> RunTable::end_of(const std::string& run_id) {
+  std::optional<std::string> record;
+  {
+    const std::lock_guard lock(file_.mutex);
+    Statement select = TRY(file_.database->prepare("SELECT record FROM runs WHERE id = ?"));
+    select.bind(run_id);
+    if (TRY(select.step())) record = select.optional_text();
+  }
+  if (!record) return std::optional<sandbox::Run>();
+  return std::optional<sandbox::Run>(TRY(parsed(*record)));
 }
 
 base::Result<Run> RunTable::find(const std::string& principal_id, const std::string& run_id) {
@@ -156,29 +180,28 @@ base::Result<Run> RunTable::find(const std::string& principal_id, const std::str
   return read_run(select);
 }
 
-base::Result<std::vector<RunHead>> RunTable::of_session(const std::string& session_id,
-                                                        std::int64_t limit) {
-  const std::lock_guard lock(file_.mutex);
-  Statement select = TRY(file_.database->prepare(
-      "SELECT " HEAD_COLUMNS
-      " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
-  select.bind(session_id).bind(limit);
-  return read_all_heads(select);
-}
-
-base::Result<std::vector<RunHead>> RunTable::newest(const std::string& principal_id,
-                                                    const std::optional<RunPlace>& before,
+base::Result<std::vector<Run>> RunTable::of_session(const std::string& session_id,
                                                     std::int64_t limit) {
   const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT " RUN_COLUMNS " FROM runs WHERE session_id = ? ORDER BY queued_at DESC, id LIMIT ?"));
+  select.bind(session_id).bind(limit);
+  return read_all_runs(select);
+}
+
+base::Result<std::vector<Run>> RunTable::newest(const std::string& principal_id,
+                                                const std::optional<RunPlace>& before,
+                                                std::int64_t limit) {
+  const std::lock_guard lock(file_.mutex);
   Statement select =
-      TRY(file_.database->prepare("SELECT " HEAD_COLUMNS
+      TRY(file_.database->prepare("SELECT " RUN_COLUMNS
                                   " FROM runs WHERE principal_id = ? AND (queued_at, id) < (?, ?) "
                                   "ORDER BY queued_at DESC, id DESC LIMIT ?"));
   select.bind(principal_id)
       .bind(before ? before->queued_at : std::numeric_limits<std::int64_t>::max())
       .bind(before ? before->id : "")
       .bind(limit);
-  return read_all_heads(select);
+  return read_all_runs(select);
 }
 
 base::Result<std::vector<Run>> RunTable::unfinished(const std::string& session_id) {
@@ -192,42 +215,35 @@ base::Result<std::vector<Run>> RunTable::unfinished(const std::string& session_i
   return read_all_runs(select);
 }
 
-base::Result<std::optional<RunHead>> RunTable::run_of_buried_session(const std::string& run_id) {
+base::Result<std::optional<Run>> RunTable::run_of_buried_session(const std::string& run_id) {
   Statement select =
-      TRY(file_.database->prepare("SELECT " HEAD_COLUMNS
+      TRY(file_.database->prepare("SELECT " RUN_COLUMNS
                                   " FROM runs JOIN sessions ON sessions.id = runs.session_id "
                                   "WHERE runs.id = ? AND sessions.buried = 1"));
   select.bind(run_id);
-  if (!TRY(select.step())) return std::optional<RunHead>();
-  return std::optional<RunHead>(read_head(select));
-}
-
-base::Result<std::vector<Run>> RunTable::some_to_erase(const std::string& session_id,
-                                                       const RunHead& after) {
-  Statement select =
-      TRY(file_.database->prepare(
-          "SELECT " RUN_COLUMNS " FROM runs JOIN sessions ON sessions.id = runs.session_id "
-          "WHERE runs.session_id = ? AND sessions.status = 'destroyed' AND runs.record IS NOT NULL "
-          "AND (runs.queued_at, runs.id) > (?, ?) ORDER BY runs.queued_at, runs.id LIMIT ?"));
-  select.bind(session_id).bind(after.queued_at).bind(after.id).bind(kErasedAtOnce);
-  return read_all_runs(select);
+  if (!TRY(select.step())) return std::optional<Run>();
+  return std::optional<Run>(read_run(select));
 }
 
 base::Status RunTable::erase_records(const std::string& session_id) {
-  RunHead last;
+  Run last;
   while (true) {
-    std::vector<Run> runs;
+    std::vector<Ended> ended;
     {
       const std::lock_guard lock(file_.mutex);
-      runs = TRY(some_to_erase(session_id, last));
+      ended = TRY(some_to_erase(*file_.database, session_id, last));
     }
-    if (runs.empty()) return base::done();
-    last = runs.back();
+    if (ended.empty()) return base::done();
+    last = ended.back().run;
     // Runs that have ended do not change any more: no lock is needed while records are read.
-    for (Run& run : runs) run.record = erased_record(run);
+    for (auto& [run, record] : ended) {
+      const auto end = parsed(record);
+      // One that cannot be read has nothing to keep.
+      record = printed(erased_run(run, end.ok() ? end.value() : run_of(run)));
+    }
     const std::lock_guard lock(file_.mutex);
     Transaction transaction = TRY(Transaction::begin(*file_.database));
-    for (const Run& run : runs) TRY(replace_record(run.id, *run.record));
+    for (const auto& [run, record] : ended) TRY(replace_record(run.id, record));
     TRY(transaction.commit());
   }
 }

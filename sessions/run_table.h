@@ -1,4 +1,4 @@
-// Rows of runs. Safe from any thread.
+// Rows of runs, and how each of them ended. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,16 @@
 #include "base/result.h"
 #include "sessions/file_record.h"
 
+namespace sandbox {
+struct Run;
+}
+
 namespace sessions {
 
 struct StoreFile;
 
-struct RunHead {
+// Everything that is known of a run but its end, which may be large.
+struct Run {
   std::string id;
   std::string session_id;
   std::string language;
@@ -26,6 +31,8 @@ struct RunHead {
   std::int64_t queued_at = 0;
   std::optional<std::int64_t> finished_at;
   bool was_read = false;  // its end, by a client
+
+  [[nodiscard]] bool has_ended() const { return finished_at.has_value(); }
 };
 
 // The place of a run among those of its principal.
@@ -36,10 +43,6 @@ struct RunPlace {
 
 // Whether a client hears of a run's end: as it ends, or because it came back to ask.
 enum class EndRead { kNot, kAsItEnds, kLater };
-
-struct Run : RunHead {
-  std::optional<std::string> record;  // JSON, once it has ended
-};
 
 struct RunCount {
   std::int64_t runs = 0;
@@ -57,26 +60,25 @@ class RunTable {
 
   base::Status insert(const Run& run);
   base::Status set_started(const std::string& run_id);
-  // The first terminal record wins: false when there was one already. `files` go with it. Of a
-  // session that is buried neither is kept, see PastTable::set_buried().
-  base::Result<bool> finish(const std::string& run_id, const std::string& status,
-                            std::int64_t finished_at, const std::string& record,
+  // The first end wins: false when there was one already. `files` go with it. Of a session that is
+  // buried neither is kept, see PastTable::set_buried().
+  base::Result<bool> finish(const std::string& run_id, const sandbox::Run& end,
                             const std::vector<FileRecord>& files, EndRead read = EndRead::kNot);
   // A client reads the end, which nobody had.
   base::Status set_read(const std::string& run_id, EndRead read = EndRead::kLater);
-  // Nothing while it has not ended.
-  base::Result<std::optional<std::string>> record_of(const std::string& run_id);
+  // Returns how it ended; nothing while it has not. Fails where what is kept of that cannot be
+  // read.
+  base::Result<std::optional<sandbox::Run>> end_of(const std::string& run_id);
   // kNotFound, the same for foreign and unknown.
   base::Result<Run> find(const std::string& principal_id, const std::string& run_id);
-  // Returns the newest first, without their records: those are large.
-  base::Result<std::vector<RunHead>> of_session(const std::string& session_id, std::int64_t limit);
+  // Returns the newest first.
+  base::Result<std::vector<Run>> of_session(const std::string& session_id, std::int64_t limit);
   // Returns the runs of all sessions of the principal behind that place in the list, the newest
-  // first, without their records.
-  base::Result<std::vector<RunHead>> newest(const std::string& principal_id,
-                                            const std::optional<RunPlace>& before,
-                                            std::int64_t limit);
+  // first.
+  base::Result<std::vector<Run>> newest(const std::string& principal_id,
+                                        const std::optional<RunPlace>& before, std::int64_t limit);
   base::Result<std::vector<Run>> unfinished(const std::string& session_id);
-  // Makes the records of a destroyed session short: see erased_record(). Takes the mutex again and
+  // Makes the records of a destroyed session short: see erased_run(). Takes the mutex again and
   // again, so that others have their turn in between.
   base::Status erase_records(const std::string& session_id);
 
@@ -91,8 +93,7 @@ class RunTable {
 
  private:
   // Callers hold the mutex.
-  base::Result<std::optional<RunHead>> run_of_buried_session(const std::string& run_id);
-  base::Result<std::vector<Run>> some_to_erase(const std::string& session_id, const RunHead& after);
+  base::Result<std::optional<Run>> run_of_buried_session(const std::string& run_id);
   base::Status replace_record(const std::string& run_id, const std::string& record);
 
   StoreFile& file_;

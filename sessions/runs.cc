@@ -112,7 +112,7 @@ base::Result<RunState> Runs::wait_for(const std::string& principal_id, Run row,
   const auto deadline = std::chrono::steady_clock::now() + options.timeout;
   while (true) {
     if (stop.stop_requested()) reader = Reader::kNobody;
-    if (!row.record) {
+    if (!row.has_ended()) {
       if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
         const bool waits = options.timeout > std::chrono::milliseconds(0);
         auto aside = waits ? ground_.config.step_aside() : nullptr;
@@ -141,7 +141,7 @@ base::Result<RunState> Runs::wait_for(const std::string& principal_id, Run row,
 
 base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::string& run_id) {
   const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
-  if (!row.record) {
+  if (!row.has_ended()) {
     if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
       const auto cancelled = box.value()->cancel(run_id);
       if (!cancelled.ok() && cancelled.error().kind != Error::Kind::kNotFound) {
@@ -157,7 +157,7 @@ base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::
 base::Result<std::shared_ptr<sandbox::Box>> Runs::box_of_run(const std::string& principal_id,
                                                              const std::string& run_id) {
   const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
-  if (row.record) return base::error(Error::Kind::kNotFound, "this run has ended");
+  if (row.has_ended()) return base::error(Error::Kind::kNotFound, "this run has ended");
   return ground_.sandbox.find(row.session_id);
 }
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "sessions/audit_table.h"
 #include "sessions/session_rows.h"
 #include "sessions/sqlite.h"
@@ -89,7 +88,7 @@ base::Result<Session> SessionTable::create(Session session, const std::optional<
     return why_refused(std::move(status).error(), session);
   }
   TRY(write_audit(*file_.database,
-                  {session.created_at, session.principal_id, session.id, "create_session", "{}"}));
+                  {session.created_at, session.principal_id, session.id, "create_session"}));
   TRY(transaction.commit());
   return session;
 }
@@ -166,8 +165,10 @@ base::Result<bool> SessionTable::set_status(const std::string& id, SessionStatus
     principal = select.text();
     name = select.optional_text();
   }
+  json detail = json::object();
+  if (!why.empty()) detail["reason"] = why;
   TRY(write_audit(*file_.database, {now, principal, id, std::string("session_") + name_of(status),
-                                    why.empty() ? "{}" : base::print_json(json{{"reason", why}})}));
+                                    std::move(detail)}));
   TRY(transaction.commit());
   if (status == SessionStatus::kDestroyed) {
     file_.tell({Notice::Level::kInfo,

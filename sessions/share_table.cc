@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "sessions/audit_table.h"
 #include "sessions/sqlite.h"
 #include "sessions/store_file.h"
@@ -39,13 +38,13 @@ Share read_share(Statement& row) {
   return share;
 }
 
-std::string audit_detail(const Share& share) {
+json audit_detail(const Share& share) {
   json detail = {{"share", share.id},
                  {"filename", share.filename},
                  {"bytes", share.bytes},
                  {"sha256", share.sha256}};
   if (share.expires_at) detail["expires_at"] = base::to_rfc3339(*share.expires_at);
-  return base::print_json(detail);
+  return detail;
 }
 
 base::Error no_such_share() {

@@ -74,7 +74,7 @@ base::Result<Session> SpareTable::adopt(const std::string& spare_id, const Sessi
     return base::error(Error::Kind::kNotFound, "this spare session is gone");
   }
   TRY(write_audit(*file_.database,
-                  {wanted.created_at, wanted.principal_id, spare_id, "create_session", "{}"}));
+                  {wanted.created_at, wanted.principal_id, spare_id, "create_session"}));
   Statement select =
       TRY(file_.database->prepare("SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ?"));
   TRY(select.bind(spare_id).step());

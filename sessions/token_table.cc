@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/digest.h"
 #include "base/random_id.h"
 #include "base/text.h"
@@ -16,6 +18,7 @@
 namespace sessions {
 
 using base::Error;
+using nlohmann::json;
 
 namespace {
 
@@ -83,7 +86,7 @@ base::Result<std::string> TokenTable::create(const Token& token) {
     TRY(insert.run());
   }
   TRY(write_audit(*file_.database, {token.created_at, token.principal_id, std::nullopt,
-                                    "create_token", R"({"token":")" + token.id + R"("})"}));
+                                    "create_token", json{{"token", token.id}}}));
   TRY(transaction.commit());
   file_.tell({Notice::Level::kInfo, "token " + token.id + " made", token.principal_id});
   return secret;
@@ -151,7 +154,7 @@ base::Result<Token> TokenTable::revoke(const std::string& id_or_name, std::int64
     TRY(update.bind(token.id).bind(now).run());
   }
   TRY(write_audit(*file_.database, {now, token.principal_id, std::nullopt, "revoke_token",
-                                    R"({"token":")" + token.id + R"("})"}));
+                                    json{{"token", token.id}}}));
   TRY(transaction.commit());
   file_.tell({Notice::Level::kInfo, "token " + token.id + " taken back", token.principal_id});
   token.revoked_at = now;

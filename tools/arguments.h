@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace tools {
 
@@ -32,7 +32,7 @@ struct Argument {
 // Checked arguments. Absent ones give the fallback.
 class Arguments {
  public:
-  explicit Arguments(mcp::JsonValue values, std::vector<std::string> with_halves = {})
+  explicit Arguments(base::JsonValue values, std::vector<std::string> with_halves = {})
       : values_(std::move(values)), with_halves_(std::move(with_halves)) {}
 
   [[nodiscard]] bool has(const char* name) const;
@@ -48,7 +48,7 @@ class Arguments {
   [[nodiscard]] std::string told_of_halves() const;
 
  private:
-  mcp::JsonValue values_;
+  base::JsonValue values_;
   std::vector<std::string> with_halves_;  // their names
 };
 

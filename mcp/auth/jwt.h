@@ -12,14 +12,14 @@
 
 #include "mcp/auth/public_key.h"
 #include "mcp/auth/refusal.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace mcp::auth {
 
 struct Jwt {
   Algorithm algorithm = Algorithm::kRs256;
   std::optional<std::string> key_id;
-  JsonValue claims;               // an object
+  base::JsonValue claims;         // an object
   std::string_view signed_bytes;  // within the text it was decoded from
   std::string signature;
 };

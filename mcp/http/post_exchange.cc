@@ -54,7 +54,7 @@ void PostExchange::end() noexcept {
   if (on_end) on_end();
 }
 
-std::optional<JsonValue> PostExchange::wait(std::chrono::milliseconds patience) {
+std::optional<base::JsonValue> PostExchange::wait(std::chrono::milliseconds patience) {
   const auto is_decided = [this] { return answer_ || ended_ || sink_ != nullptr; };
   if (patience.count() > 0) {
     const WorkerPool::Aside aside;

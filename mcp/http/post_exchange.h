@@ -16,7 +16,7 @@
 #include "mcp/exchange.h"
 #include "mcp/http/event_log.h"
 #include "mcp/http/message.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace mcp::http {
 
@@ -52,7 +52,7 @@ class PostExchange final : public Exchange {
   void begin_stream();
   // Waits for the answer, but no longer than it takes to see that there will be a stream. Nothing:
   // there is one, and sink() is it.
-  std::optional<JsonValue> wait(std::chrono::milliseconds patience);
+  std::optional<base::JsonValue> wait(std::chrono::milliseconds patience);
   [[nodiscard]] EventSink& sink() const { return *sink_; }
 
  private:
@@ -64,7 +64,7 @@ class PostExchange final : public Exchange {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unique_ptr<EventSink> sink_;
-  std::optional<JsonValue> answer_;
+  std::optional<base::JsonValue> answer_;
   std::size_t kept_anyway_bytes_ = 0;
   bool ended_ = false;
 };

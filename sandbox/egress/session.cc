@@ -210,8 +210,7 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
 std::string Session::words_of_refusal(std::string host, std::uint16_t port) const {
   const bool is_usual = port == 0 || port == kHttpPort || port == kHttpsPort;
   if (!is_usual) host += ":" + std::to_string(port);
-  return std::string(kNotAllowed).append(kAdvice) + "hutch sessions allow " + id_ + " " + host +
-         " (at once), hutch stdio --allow " + host + ", or allow in [network] of the configuration";
+  return std::string(kNotAllowed) + advice_on(id_, host);
 }
 
 void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason,

@@ -65,7 +65,7 @@ base::Result<int> allow(Application& app, const AllowOptions& options) {
 }  // namespace
 
 base::Result<int> allow_session(Application& app, const AllowOptions& options) {
-  return or_no_such_session(allow(app, options));
+  return or_no_such_session(app.settings(), allow(app, options));
 }
 
 }  // namespace tools::cli

@@ -54,7 +54,7 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
 base::Result<int> expire_sessions(Application& app);
 
 // In words for the shell; those of the sessions are for clients, and name their tools.
-base::Result<int> or_no_such_session(base::Result<int> done);
+base::Result<int> or_no_such_session(const Settings& settings, base::Result<int> done);
 
 struct AllowOptions {
   std::string session;             // by id or name

@@ -17,6 +17,7 @@
 #include "sessions/sealing.h"
 #include "sessions/store.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/program_output.h"
 
 namespace tools::cli {
@@ -36,6 +37,10 @@ Error invalid(const std::string& message) { return base::error(Error::Kind::kInv
 base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
   TRY(make_directories(settings));
   return sessions::Store::open(settings.state_directory + "/hutch.db");
+}
+
+std::string own_credential(const Settings& settings) {
+  return own_command(settings, process_environment()) + " credential";
 }
 
 base::Result<sessions::SealingKey> key_of(const Settings& settings) {
@@ -159,7 +164,8 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
   const auto store = TRY(open_store(settings));
   TRY(keep_credential(settings, *store, stored, text));
   std::cout << options.name << " is added to requests to " << sandbox::text_of(credential.host)
-            << " of sessions that name it, or of all with: hutch stdio --credential "
+            << " of sessions that name it, or of all with: "
+            << own_command(settings, process_environment()) << " stdio --credential "
             << options.name << "\n";
   return 0;
 }
@@ -180,7 +186,9 @@ base::Result<int> credential_list(const Settings& settings, bool as_json) {
     std::cout << base::print_json(list) << "\n";
     return 0;
   }
-  if (all.empty()) std::cout << "no credentials; hutch credential set keeps one\n";
+  if (all.empty()) {
+    std::cout << "no credentials; " << own_credential(settings) << " set keeps one\n";
+  }
   for (const json& one : list) {
     std::cout << one["name"].get<std::string>() << "  " << one["host"].get<std::string>() << "  "
               << one["place"].get<std::string>() << "  " << one["source"].get<std::string>() << "  "
@@ -191,7 +199,13 @@ base::Result<int> credential_list(const Settings& settings, bool as_json) {
 
 base::Result<int> credential_remove(const Settings& settings, const std::string& name) {
   const auto store = TRY(open_store(settings));
-  TRY(store->credentials.remove(name));
+  const auto removed = store->credentials.remove(name);
+  if (!removed.ok() && removed.error().kind == Error::Kind::kNotFound) {
+    return base::error(Error::Kind::kNotFound, "there is no credential " + name + "; " +
+                                                   own_credential(settings) +
+                                                   " ls lists those there are");
+  }
+  TRY(removed);
   std::cout << "removed " << name << "\n";
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "sessions/store.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/terminal.h"
 
 namespace tools::cli {
@@ -30,8 +31,9 @@ base::Result<std::string> run_meant_by(Application& app, const std::string& id) 
   if (!session.ok()) {
     if (session.error().kind != Error::Kind::kNotFound) return session.error();
     return base::error(Error::Kind::kNotFound,
-                       "there is no run or session " + id +
-                           " of yours; `hutch sessions ls` shows the sessions there are");
+                       "there is no run or session " + id + " of yours; `" +
+                           own_command(app.settings(), process_environment()) +
+                           " sessions ls` shows the sessions there are");
   }
   const auto runs = TRY(app.store().runs.of_session(session.value().id, 1));
   if (!runs.empty()) return runs.front().id;

@@ -21,8 +21,10 @@
 #include "share/share_folder.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/unshown_results.h"
+#include "tools/mcp/advice.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
@@ -120,38 +122,51 @@ void tell_of_lost_files(const sandbox::Run& run) {
        " that the code wrote went with its sandbox; --session NAME keeps them");
 }
 
+// A person is told of a run by these.
+struct Report {
+  bool saves = false;  // what is not shown goes into a directory
+  bool lasts = false;  // the session is there afterwards
+  std::int64_t timeout_seconds = 0;
+  std::int64_t most_seconds = 0;  // that it could have had
+  std::string command;            // own_command()
+};
+
 // The sandbox's own words are for who calls tools, and name their arguments.
-std::string words_of(const sandbox::RunError& failure, std::int64_t timeout_seconds) {
+std::string words_of(const sandbox::RunError& failure, const Report& report) {
   if (failure.cause != sandbox::Cause::kTimeout) return failure.message;
-  return "the run took longer than " + std::to_string(timeout_seconds) +
-         " seconds; --timeout SECONDS gives it more";
+  return "the run took longer than " + std::to_string(report.timeout_seconds) + " seconds" +
+         (report.timeout_seconds < report.most_seconds ? "; --timeout SECONDS gives it more"
+                                                       : ", the most that it can have");
 }
 
 // Returns the run's note. Where the session is no more, the note on a missing network names options
 // of this command instead of ways to change the session.
-std::string note_of(const sandbox::Run& run, bool lasts) {
-  if (lasts || !run.note.starts_with(sandbox::kNoNetworkNote)) return run.note;
+std::string note_of(const sandbox::Run& run, const Report& report) {
+  if (report.lasts || !run.note.starts_with(sandbox::kNoNetworkNote)) {
+    return with_command(run.note, report.command);
+  }
   return "it had no network: --allow HOST gives it that host, --packages those of pip and npm";
 }
 
-void tell_of_refused_hosts(const sandbox::Run& run, bool lasts) {
+void tell_of_refused_hosts(const sandbox::Run& run, const Report& report) {
   for (const auto& [host, reason] : run.network.refused) {
     const bool is_policy = reason.starts_with(sandbox::kNotAllowed);
-    tell(host +
-         " was refused: " + (is_policy && !lasts ? "--allow " + host + " allows it" : reason));
+    tell(host + " was refused: " +
+         (is_policy && !report.lasts ? "--allow " + host + " allows it"
+                                     : with_command(reason, report.command)));
   }
 }
 
-int report(const RunState& state, bool saves, std::int64_t timeout_seconds, bool lasts) {
-  if (!saves) tell_of_unshown(state.run);
-  const std::string note = note_of(state.run, lasts);
+int tell_end(const RunState& state, const Report& report) {
+  if (!report.saves) tell_of_unshown(state.run);
+  const std::string note = note_of(state.run, report);
   if (!note.empty()) tell(note);
-  tell_of_refused_hosts(state.run, lasts);
+  tell_of_refused_hosts(state.run, report);
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
     tell(std::string(name_of(state.run.status)) + " (" + name_of(state.run.error->cause) +
-         "): " + words_of(*state.run.error, timeout_seconds));
+         "): " + words_of(*state.run.error, report));
   }
   // Whatever ended the code when its time was over: timeout(1) answers the same.
   if (state.run.status == sandbox::RunStatus::kTimedOut) return kTimedOutStatus;
@@ -213,9 +228,12 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
     TRY(app.services().sessions.destroy(app.principal_id(), session.id));
   }
   if (!finished.ok()) return finished.error();
-  const int status = interruptible.came() ? 130
-                                          : report(finished.value(), saves, timeout_seconds,
-                                                   !options.session.empty());
+  const Report report{.saves = saves,
+                      .lasts = !options.session.empty(),
+                      .timeout_seconds = timeout_seconds,
+                      .most_seconds = app.services().runs.longest_seconds(session),
+                      .command = own_command(app.settings(), process_environment())};
+  const int status = interruptible.came() ? 130 : tell_end(finished.value(), report);
   // The status of code that failed says more than the 1 of this.
   if (saved.ok() || status != 0) {
     if (!saved.ok()) tell(saved.error().message);

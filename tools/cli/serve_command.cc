@@ -133,8 +133,8 @@ void warn_about_door(Application& app, bool no_auth) {
   }
   const auto tokens = app.store().tokens.list();
   if (!app.settings().oauth && tokens.ok() && tokens.value().empty()) {
-    announce("info",
-             "no token exists: hutch token create makes one, and this server takes it at once");
+    announce("info", "no token exists: " + own_command(app.settings(), process_environment()) +
+                         " token create makes one, and this server takes it at once");
   }
 }
 

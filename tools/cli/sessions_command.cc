@@ -22,6 +22,7 @@
 #include "sessions/stored_snapshots.h"
 #include "sessions/upkeep_table.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/own_command.h"
 #include "tools/session_view.h"
 #include "tools/text_window.h"
 
@@ -117,14 +118,12 @@ void print_losses(const json& losses) {
   }
 }
 
-// As its rows have it; what is no JSON is left out.
+// As its rows have it.
 json audit_of(const std::vector<sessions::AuditEntry>& entries) {
   json audit = json::array();
   for (const auto& entry : entries) {
-    auto detail = base::parse_json(entry.detail);
-    audit.push_back({{"at", base::to_rfc3339(entry.at)},
-                     {"action", entry.action},
-                     {"detail", detail.ok() ? std::move(detail).value() : json::object()}});
+    audit.push_back(
+        {{"at", base::to_rfc3339(entry.at)}, {"action", entry.action}, {"detail", *entry.detail}});
   }
   return audit;
 }
@@ -225,7 +224,7 @@ base::Result<int> act(Application& app, SessionAction action, const std::string&
 
 base::Result<int> run_sessions(Application& app, SessionAction action, const std::string& id,
                                bool as_json) {
-  return or_no_such_session(act(app, action, id, as_json));
+  return or_no_such_session(app.settings(), act(app, action, id, as_json));
 }
 
 base::Result<int> expire_sessions(Application& app) {
@@ -235,11 +234,12 @@ base::Result<int> expire_sessions(Application& app) {
   return 0;
 }
 
-base::Result<int> or_no_such_session(base::Result<int> done) {
+base::Result<int> or_no_such_session(const Settings& settings, base::Result<int> done) {
   if (done.ok() || done.error().kind != base::Error::Kind::kNotFound) return done;
   return base::error(base::Error::Kind::kNotFound,
-                     "no such session, or it was deleted; `hutch sessions ls` shows those there "
-                     "are");
+                     "no such session, or it was deleted; `" +
+                         own_command(settings, process_environment()) +
+                         " sessions ls` shows those there are");
 }
 
 }  // namespace tools::cli

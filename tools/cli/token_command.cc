@@ -12,6 +12,7 @@
 #include "sessions/token_table.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/logging.h"
+#include "tools/cli/own_command.h"
 #include "tools/scopes.h"
 
 namespace tools::cli {
@@ -46,6 +47,10 @@ base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settin
 
 std::string time_or(const std::optional<std::int64_t>& at, const char* otherwise) {
   return at ? base::to_rfc3339(*at) : otherwise;
+}
+
+std::string own_token(const Settings& settings) {
+  return own_command(settings, process_environment()) + " token";
 }
 
 const char* limits_of(const std::vector<std::string>& scopes) {
@@ -106,7 +111,7 @@ base::Result<int> token_list(const Settings& settings, bool as_json) {
     std::cout << base::print_json(all) << "\n";
     return 0;
   }
-  if (tokens.empty()) std::cout << "no tokens; hutch token create makes one\n";
+  if (tokens.empty()) std::cout << "no tokens; " << own_token(settings) << " create makes one\n";
   for (const sessions::Token& token : tokens) {
     std::cout << token.id << "  " << token.name.value_or("-") << "  " << token.principal_name
               << "  " << (token.scopes.empty() ? "everything" : token.scopes.front())
@@ -118,7 +123,16 @@ base::Result<int> token_list(const Settings& settings, bool as_json) {
 
 base::Result<int> token_revoke(const Settings& settings, const std::string& id_or_name) {
   const auto store = TRY(open_store(settings));
-  const auto token = TRY(store->tokens.revoke(id_or_name, base::now_ms()));
+  auto revoked = store->tokens.revoke(id_or_name, base::now_ms());
+  const auto kind = revoked.ok() ? Error::Kind::kInternal : revoked.error().kind;
+  if (kind == Error::Kind::kNotFound) {
+    return base::error(kind, "no such token; " + own_token(settings) + " ls shows them");
+  }
+  if (kind == Error::Kind::kConflict) {
+    return base::error(kind, "several tokens have this name: use the id that " +
+                                 own_token(settings) + " ls shows");
+  }
+  const auto token = TRY(std::move(revoked));
   std::cout << "revoked " << token.id << "\n";
   return 0;
 }

@@ -8,10 +8,12 @@
 #include "base/text.h"
 #include "sandbox/network_rule.h"
 #include "sessions/manager_config.h"
+#include "sessions/network_choice.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
 #include "tools/mcp/call_session.h"
+#include "tools/mcp/advice.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 
@@ -99,18 +101,26 @@ base::Status check_network(const Services& services, const sessions::Session& se
   const auto network = TRY(services.networks.network_of(session));
   const auto& indexes = services.config.network.indexes;
   const auto index = indexes.find(manager.name);
+  const std::string& id = session.id;
   std::string host = "its index";
   if (index != indexes.end()) {
     const sandbox::NetworkRule& first = index->second.hosts.front();
     if (sandbox::allows(network.hosts, first.host, first.port)) return base::done();
     host = first.host;
   }
+  const std::string refused =
+      "the network policy of " + (id.empty() ? "this connection's session" : "session " + id) +
+      " does not allow " + host + ", so " + manager.name + " can install nothing";
+  const sessions::GrantedNetwork& granted = services.config.network;
+  if (const auto name = sessions::name_to_ask(host, granted)) {
+    return base::error(Error::Kind::kUnsupported,
+                       refused + ": " + own_way(*name, id, services.command));
+  }
   return base::error(
       Error::Kind::kUnsupported,
-      "the network policy of " +
-          (session.id.empty() ? "this connection's session" : "session " + session.id) +
-          " does not allow " + host + ", so " + manager.name +
-          " can install nothing. Whoever runs hutch can allow it: hutch stdio --packages, or "
+      refused + ". Whoever runs hutch can allow it: hutch " +
+          (granted.unasked ? "stdio" : "serve") +
+          " --packages, or "
           "allow = [\"packages\"] in [network] of the configuration. Until then use what is "
           "there (in run_code: import importlib.metadata; sorted(d.name for d in "
           "importlib.metadata.distributions())), or write the package's files into /workspace with "

@@ -10,6 +10,7 @@
 #include "sandbox/output.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
+#include "tools/mcp/advice.h"
 #include "tools/mcp/run_view.h"
 #include "tools/mcp/terminal_text.h"
 #include "tools/text_window.h"
@@ -60,9 +61,16 @@ void add_images(Reply& reply, const sessions::RunFiles& files, const RunState& s
 
 }  // namespace
 
-Reply reply_of_run(const sessions::RunFiles& files, const RunState& state, SessionName session_name,
+Reply reply_of_run(const Services& services, const RunState& known, SessionName session_name,
                    std::optional<std::int64_t> stdout_offset,
                    std::optional<std::int64_t> stderr_offset) {
+  const sessions::RunFiles& files = services.run_files;
+  std::optional<RunState> fitted;
+  if (has_advice(known.run)) {
+    fitted = known;
+    fit_advice(services, known.session_id, fitted->run);
+  }
+  const RunState& state = fitted ? *fitted : known;
   const RunView view{state.session_id, state.run,
                      [&](Stream stream, std::int64_t offset, std::size_t size) {
                        return files.read(state.session_id, state.run.run_id,

@@ -13,8 +13,8 @@
 
 namespace tools {
 
-// With its figures once it has ended. Offsets as in RunView.
-Reply reply_of_run(const sessions::RunFiles& files, const sessions::RunState& state,
+// With its figures once it has ended, and with advice that holds here. Offsets as in RunView.
+Reply reply_of_run(const Services& services, const sessions::RunState& state,
                    SessionName session_name = SessionName::kShown,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);

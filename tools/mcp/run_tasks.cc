@@ -16,7 +16,7 @@ namespace tools {
 namespace {
 
 // Behind which the next page begins: "1764158400000-run_k2...".
-std::string cursor_behind(const sessions::RunHead& run) {
+std::string cursor_behind(const sessions::Run& run) {
   return std::to_string(run.queued_at) + "-" + run.id;
 }
 
@@ -44,7 +44,7 @@ std::optional<mcp::TaskOutcome> RunTasks::outcome(const mcp::Principal& principa
                                                   const std::string& id) {
   const auto state = services_.runs.get(principal.id, id);
   if (!state.ok()) return std::nullopt;
-  return to_tool_result(reply_of_run(services_.run_files, state.value()));
+  return to_tool_result(reply_of_run(services_, state.value()));
 }
 
 bool RunTasks::cancel(const mcp::Principal& principal, const std::string& id) {
@@ -68,7 +68,7 @@ std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
     runs.value().pop_back();
     page.next_cursor = cursor_behind(runs.value().back());
   }
-  for (const sessions::RunHead& run : runs.value()) {
+  for (const sessions::Run& run : runs.value()) {
     // The row says all of a run that has ended; of another its box knows.
     if (run.finished_at) {
       page.tasks.push_back(task_of_run({run.session_id, sessions::run_of(run)}));

@@ -148,7 +148,7 @@ base::Result<Reply> reply_of_new_run(const Services& services, const CallSession
   if (services.changes != nullptr && !state.run.files_changed.empty()) {
     services.changes->resources_changed(context.principal().id);
   }
-  Reply reply = reply_of_run(services.run_files, state,
+  Reply reply = reply_of_run(services, state,
                              found.is_default ? SessionName::kUnderstood : SessionName::kShown);
   if (found.is_new) reply.new_session_id = found.session.id;
   return reply;
@@ -252,8 +252,8 @@ json with_runs(json schema) {
 }
 
 // The rows know of an end once somebody has waited for it.
-base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& services,
-                                                              const sessions::Session& session) {
+base::Result<std::vector<sessions::Run>> runs_as_they_are(const Services& services,
+                                                          const sessions::Session& session) {
   std::map<std::string, std::string> unfinished;
   for (const auto& run : TRY(services.store.runs.of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
@@ -261,14 +261,14 @@ base::Result<std::vector<sessions::RunHead>> runs_as_they_are(const Services& se
     unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
   }
   auto runs = TRY(services.store.runs.of_session(session.id, kRunsListed));
-  for (sessions::RunHead& run : runs) {
+  for (sessions::Run& run : runs) {
     const auto now = unfinished.find(run.id);
     if (now != unfinished.end() && !run.finished_at) run.status = now->second;
   }
   return runs;
 }
 
-json shown_head(const sessions::RunHead& run) {
+json shown_head(const sessions::Run& run) {
   json shown = {{"run_id", run.id},
                 {"language", run.language},
                 {"status", run.status},
@@ -280,13 +280,13 @@ json shown_head(const sessions::RunHead& run) {
 
 // One line for those that follow each other and are alike, with when the newest of them was asked
 // for: the day is said where it is not that of the line before.
-std::string lines_of_runs(const std::vector<sessions::RunHead>& runs) {
+std::string lines_of_runs(const std::vector<sessions::Run>& runs) {
   constexpr std::size_t kDaySize = std::string_view("2026-01-31").size();
   constexpr std::size_t kMinuteSize = std::string_view("2026-01-31T12:00").size();
   std::string text;
   std::string last_day;
   std::string last_kind;
-  for (const sessions::RunHead& run : runs) {
+  for (const sessions::Run& run : runs) {
     const std::string kind =
         " " + run.language + " " + run.status + (run.background ? " (background)" : "") + ":";
     const std::string minute = base::to_rfc3339(run.queued_at).substr(0, kMinuteSize);
@@ -308,7 +308,7 @@ base::Result<Reply> last_runs(const Services& services, const CallSession& found
   Reply reply;
   reply.structured = json{{"session_id", session.id}, {"runs", json::array()}};
   const auto runs = TRY(runs_as_they_are(services, session));
-  for (const sessions::RunHead& run : runs) reply.structured["runs"].push_back(shown_head(run));
+  for (const sessions::Run& run : runs) reply.structured["runs"].push_back(shown_head(run));
   const bool destroyed = session.status == sessions::SessionStatus::kDestroyed;
   reply.text = "The last runs" + (found.is_default ? "" : " of " + session.id) +
                ", the newest first; a line has the time of its newest (UTC):\n" +
@@ -377,8 +377,7 @@ mcp::Tool get_run(const Services& services) {
         const RunState state =
             TRY(services.runs.wait(context.principal().id, arguments.text("run_id"), options,
                                    context.cancelled(), sessions::Reader::kLater));
-        return reply_of_run(services.run_files, state, session_name_of(services, context, state),
-                            out, err);
+        return reply_of_run(services, state, session_name_of(services, context, state), out, err);
       });
 }
 
@@ -395,7 +394,7 @@ mcp::Tool cancel_run(const Services& services) {
       [services](const Arguments& arguments, mcp::CallContext& context) -> base::Result<Reply> {
         const RunState state =
             TRY(services.runs.cancel(context.principal().id, arguments.text("run_id")));
-        return reply_of_run(services.run_files, state, session_name_of(services, context, state));
+        return reply_of_run(services, state, session_name_of(services, context, state));
       });
 }
 

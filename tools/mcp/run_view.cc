@@ -111,11 +111,32 @@ struct Ends {
   std::size_t last;
 };
 
+// A line that is cut may look like a whole one, and a number in it like another number: lines of at
+// most so many bytes are shown whole or not at all.
+constexpr std::size_t kUncutLineBytes = 200;
+
+// Returns where a head of `size` bytes ends so that its last line is whole. More follows it, in
+// `text` or not.
+std::size_t to_end_of_line(std::string_view text, std::size_t size) {
+  if (size == 0 || (size < text.size() && text[size] == '\n')) return size;
+  const std::size_t line_end = text.rfind('\n', size - 1);
+  return line_end != text.npos && size - line_end <= kUncutLineBytes ? line_end : size;
+}
+
+// Returns where a tail that begins at `start` begins so that its first line is whole. More is
+// before it, in `text` or not.
+std::size_t to_begin_of_line(std::string_view text, std::size_t start) {
+  if (start > 0 && text[start - 1] == '\n') return start;
+  const std::size_t line_end = text.find('\n', start);
+  const bool is_near = line_end != text.npos && line_end - start < kUncutLineBytes;
+  return is_near && line_end + 1 < text.size() ? line_end + 1 : start;
+}
+
 // Head and tail of a text that has more characters than there is room for.
 std::string ends_of_text(std::string_view text, std::size_t room) {
   const Ends ends(room);
-  const std::size_t head = bytes_of_characters(text, ends.first);
-  const std::size_t tail = bytes_before_last(text, ends.last);
+  const std::size_t head = to_end_of_line(text, bytes_of_characters(text, ends.first));
+  const std::size_t tail = to_begin_of_line(text, bytes_before_last(text, ends.last));
   return std::string(text.substr(0, head)) + left_out_line(tail - head) +
          std::string(text.substr(tail));
 }
@@ -157,8 +178,8 @@ Window ends_of_much(const RunView& view, Stream stream, std::int64_t total, std:
   // A few bytes that move the cursor can ask for very many blanks.
   const std::string first = as_read(beginning.substr(0, head_size), window);
   const std::string last = as_read(end.substr(skip), window);
-  const std::size_t first_size = bytes_of_characters(first, ends.first);
-  const std::size_t last_start = bytes_before_last(last, ends.last);
+  const std::size_t first_size = to_end_of_line(first, bytes_of_characters(first, ends.first));
+  const std::size_t last_start = to_begin_of_line(last, bytes_before_last(last, ends.last));
   const std::size_t missing = static_cast<std::size_t>(tail_start) + skip - head_size +
                               (first.size() - first_size) + last_start;
   window.text = first.substr(0, first_size) + left_out_line(missing) + last.substr(last_start);

@@ -116,18 +116,16 @@ void SandboxResources::add_written(const std::string& principal_id, json& items)
     const auto runs = store.runs.of_session(session.id, kRunsLookedAt);
     if (!runs.ok()) continue;
     std::set<std::string> seen;  // a newer run has said what became of it
-    for (const sessions::RunHead& row : runs.value()) {
-      const auto record = store.runs.record_of(row.id);
-      if (!record.ok() || !record.value()) continue;
-      const auto run = sandbox::run_from_json(json::parse(*record.value(), nullptr, false));
-      if (!run.ok()) continue;
-      for (const sandbox::FileChange& change : run.value().files_changed) {
+    for (const sessions::Run& row : runs.value()) {
+      const auto run = store.runs.end_of(row.id);
+      if (!run.ok() || !run.value()) continue;
+      for (const sandbox::FileChange& change : run.value()->files_changed) {
         if (!seen.insert(change.path).second || change.change == "deleted") continue;
         if (items.size() >= kListedMax) return;
         const std::string name = to_utf8(change.path.substr(change.path.rfind('/') + 1));
         items.push_back(resource_of(sandbox_uri(session.id, change.path), name,
                                     share::mime_type_of_name(change.path), change.bytes,
-                                    run.value().finished_at_ms));
+                                    run.value()->finished_at_ms));
       }
     }
   }

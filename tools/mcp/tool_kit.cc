@@ -26,6 +26,7 @@
 #include "sessions/slow_start.h"
 #include "sessions/store.h"
 #include "tools/log_members.h"
+#include "tools/mcp/advice.h"
 #include "tools/mcp/call_session.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
@@ -154,7 +155,9 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     auto reply = handler(arguments.value(), context);
     log_call(name, reply, std::chrono::steady_clock::now() - begun);
     const std::string note = arguments.value().told_of_halves();
-    if (!reply.ok()) return failure(with_note(reply.error(), note));
+    if (!reply.ok()) {
+      return failure(with_note(with_own_way(reply.error(), services.config.folders), note));
+    }
     if (auto& task = reply.value().task) {
       if (!note.empty()) task->message += "; " + note;
       return std::move(*task);

@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 #include "mcp/prompts.h"
 #include "mcp/tool.h"
 #include "tools/arguments.h"
@@ -22,9 +22,9 @@ namespace tools {
 inline constexpr std::int64_t kImagesBytesMax = 750'000;
 
 struct Reply {
-  mcp::JsonValue structured;
-  std::string text;                               // the same, for readers
-  mcp::JsonValue more = mcp::JsonValue::array();  // further content blocks
+  base::JsonValue structured;
+  std::string text;                                 // the same, for readers
+  base::JsonValue more = base::JsonValue::array();  // further content blocks
   std::string new_session_id = {};  // of one the client has to hear of, or it is lost to it
   std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
 };
@@ -47,10 +47,10 @@ struct Definition {
   const char* title;
   const char* description;
   std::vector<Argument> arguments;
-  mcp::JsonValue output_schema;
+  base::JsonValue output_schema;
   Hints hints;
   mcp::TaskSupport tasks = mcp::TaskSupport::kForbidden;
-  mcp::JsonValue meta = nullptr;  // _meta; null: none
+  base::JsonValue meta = nullptr;  // _meta; null: none
 };
 
 using Handler = std::function<base::Result<Reply>(const Arguments&, mcp::CallContext&)>;

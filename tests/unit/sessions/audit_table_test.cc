@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/random_id.h"
 #include "sessions/share_table.h"
 #include "sessions/store.h"
@@ -15,11 +17,13 @@
 namespace sessions {
 namespace {
 
+using nlohmann::json;
+
 class AuditTableTest : public testing::StoreFixture {
  protected:
   void add(const std::optional<std::string>& session_id, const std::string& action,
            std::int64_t at = 5) {
-    ASSERT_TRUE(store_->audit.add({at, principal_, session_id, action, "{}"}).ok());
+    ASSERT_TRUE(store_->audit.add({at, principal_, session_id, action}).ok());
   }
   std::vector<std::string> actions_of(const std::string& session_id, std::int64_t limit = 100) {
     std::vector<std::string> actions;
@@ -44,27 +48,37 @@ TEST_F(AuditTableTest, TheAuditSaysWhyAndWhat) {
   ASSERT_TRUE(store_->shares.insert(share).ok());
   ASSERT_TRUE(
       store_->sessions.set_status(made.id, SessionStatus::kDestroyed, "its time is over").value());
-  std::vector<std::string> details;
+  std::vector<json> details;
   for (const AuditEntry& entry : store_->audit.of_session(made.id, 3).value()) {
-    details.push_back(entry.detail);
+    details.push_back(*entry.detail);
   }
-  const std::string shared =
-      R"({"bytes":7,"expires_at":"1970-01-02T00:00:00.000Z","filename":"a\"b.csv","sha256":"abc",)"
-      R"("share":")" +
-      share.id + R"("})";
-  EXPECT_EQ(details, (std::vector<std::string>{"{}", shared, R"({"reason":"its time is over"})"}));
+  const json shared = {{"bytes", 7},
+                       {"expires_at", "1970-01-02T00:00:00.000Z"},
+                       {"filename", "a\"b.csv"},
+                       {"sha256", "abc"},
+                       {"share", share.id}};
+  const json reason = {{"reason", "its time is over"}};
+  EXPECT_EQ(details, (std::vector<json>{json::object(), shared, reason}));
   EXPECT_EQ(store_->audit.of_session(made.id, 1).value()[0].action, "session_destroyed");
 }
 
 TEST_F(AuditTableTest, AnEntryComesBackAsItWent) {
-  ASSERT_TRUE(store_->audit.add({7, "nobody", "gone", "network_allowed", R"({"a":"b"})"}).ok());
+  ASSERT_TRUE(store_->audit.add({7, "nobody", "gone", "network_allowed", json{{"a", "b"}}}).ok());
   const auto entries = store_->audit.of_session("gone", 10).value();
   ASSERT_EQ(entries.size(), 1U) << "neither principal nor session is looked for";
   EXPECT_EQ(entries[0].at, 7);
   EXPECT_EQ(entries[0].principal_id, "nobody");
   EXPECT_EQ(entries[0].session_id, "gone");
   EXPECT_EQ(entries[0].action, "network_allowed");
-  EXPECT_EQ(entries[0].detail, R"({"a":"b"})");
+  EXPECT_EQ(*entries[0].detail, json({{"a", "b"}}));
+}
+
+TEST_F(AuditTableTest, WhatIsNoJsonIsLeftOut) {
+  add("s", "whole");
+  execute("UPDATE audit SET detail = '{\"a\":' WHERE session_id = 's'");
+  const auto entries = store_->audit.of_session("s", 10).value();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(*entries[0].detail, json::object());
 }
 
 TEST_F(AuditTableTest, TheLastOnesComeInTheOrderInWhichTheyWereWritten) {

@@ -45,6 +45,18 @@ TEST(NetworkChoice, WhatIsNotGrantedIsNamedWithWhoCanGrantIt) {
   EXPECT_NE(refusal({.denied = {range}}).find("goes with network.allow"), std::string::npos);
 }
 
+TEST(NetworkChoice, AHostIsAskedForByTheNameThatGrantsIt) {
+  const GrantedNetwork granted = granted_network();
+  EXPECT_EQ(name_to_ask("pypi.org", granted), "packages");
+  EXPECT_EQ(name_to_ask("pypi.org:443", granted), "packages");
+  EXPECT_EQ(name_to_ask("a.example.org", granted), "*.example.org");
+  for (const char* other : {"pypi.org:8443", "example.org", "10.0.0.1", "HOST", ""}) {
+    EXPECT_FALSE(name_to_ask(other, granted)) << other;
+  }
+  EXPECT_EQ(names_to_ask(granted), "packages, api.example.com, *.example.org");
+  EXPECT_EQ(names_to_ask({}), "");
+}
+
 TEST(NetworkChoice, WhatIsGrantedNoMoreIsTold) {
   const NetworkChoice choice{{"packages", "api.example.com"}, {}, {}};
   GrantedNetwork less = granted_network();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sessions/store.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/sessions/store_fixture.h"
 #include "tests/unit/tools/fake_sandbox.h"
 
@@ -50,7 +51,7 @@ class RecordPrunerTest : public testing::StoreFixture {
   std::string ended(const Session& owner, std::int64_t ago_ms, bool is_read = true) {
     const sessions::Run run = inserted(owner);
     EXPECT_TRUE(store_->runs
-                    .finish(run.id, "completed", now_.now_ms - ago_ms, "{}", {},
+                    .finish(run.id, testing::end_at(now_.now_ms - ago_ms), {},
                             is_read ? EndRead::kAsItEnds : EndRead::kNot)
                     .value());
     fs::create_directories(files_of(owner).run(run.id));

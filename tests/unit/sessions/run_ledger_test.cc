@@ -118,11 +118,26 @@ TEST_F(RunLedgerTest, ALostRunSaysWhatIsLeftOfItAndTheOperatorHears) {
   EXPECT_EQ(notices_.size(), 1U) << "once";
 }
 
+TEST_F(RunLedgerTest, VariablesThatWereStoredAreNotCalledLost) {
+  EXPECT_EQ(ledger_->settle(inserted(session_)).value().error->lost,
+            "variables and processes lost");
+  const std::string state = ground_->files_of(session_.id).state();
+  fs::create_directories(state);
+  std::ofstream(state + "/python") << "a snapshot";
+  EXPECT_EQ(ledger_->settle(inserted(session_)).value().error->lost,
+            "processes lost; the session wakes with the variables that were last stored, after a "
+            "run before this one");
+  config_.autosave_mb = 0;
+  const Ground without(config_, *store_, sandbox_);
+  RunLedger other(without);
+  EXPECT_EQ(other.settle(inserted(session_)).value().error->lost, "variables and processes lost");
+}
+
 TEST_F(RunLedgerTest, ARunThatIsHandedOverJustNowIsNotLost) {
   Row run = inserted(session_);
   run.server_id = ground_->servers.own_id();
   EXPECT_EQ(settled(run), RunStatus::kQueued);
-  EXPECT_EQ(row_of(run).record, std::nullopt);
+  EXPECT_FALSE(row_of(run).has_ended());
   run.queued_at -= 3'600'000;
   EXPECT_EQ(settled(run), RunStatus::kFailed) << "nobody takes so long for it";
 }
@@ -135,7 +150,7 @@ TEST_F(RunLedgerTest, ASilentBoxLeavesTheQuestionOpenUnlessWeHoldItsLock) {
     return base::Status(base::error(Error::Kind::kUnavailable, "it is silent"));
   });
   EXPECT_EQ(settled(run), RunStatus::kQueued);
-  EXPECT_EQ(row_of(run).record, std::nullopt);
+  EXPECT_FALSE(row_of(run).has_ended());
   EXPECT_EQ(settled(run, RunLedger::Owner::kUs), RunStatus::kFailed);
 }
 

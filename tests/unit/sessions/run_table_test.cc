@@ -21,6 +21,7 @@
 #include "sessions/session.h"
 #include "sessions/spare_table.h"
 #include "sessions/store.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {
@@ -28,6 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Kind = base::Error::Kind;
+using sandbox::RunStatus;
+using testing::end_at;
 
 class RunTableTest : public testing::StoreFixture {
  protected:
@@ -44,9 +47,11 @@ class RunTableTest : public testing::StoreFixture {
     EXPECT_TRUE(store_->runs.insert(run).ok());
     return run;
   }
-  bool finish(const Row& run, const std::string& record = "{}") {
-    return store_->runs.finish(run.id, "completed", run.queued_at + 1, record, {}).value();
+  bool finish(const Row& run, const std::string& note = "") {
+    const sandbox::Run end = end_at(run.queued_at + 1, RunStatus::kCompleted, note);
+    return store_->runs.finish(run.id, end, {}).value();
   }
+  std::string note_of(const Row& run) { return store_->runs.end_of(run.id).value()->note; }
   Row found(const Row& run) { return store_->runs.find(principal_, run.id).value(); }
 
   // Holds the counts against those of the rows.
@@ -103,7 +108,7 @@ TEST_F(RunTableTest, ARunComesBackAsItWent) {
   EXPECT_EQ(back.code_sha256, "abc");
   EXPECT_EQ(back.server_id, "server");
   EXPECT_EQ(back.queued_at, 7);
-  EXPECT_FALSE(back.finished_at || back.record || back.was_read);
+  EXPECT_FALSE(back.finished_at || back.was_read);
 }
 
 TEST_F(RunTableTest, ARunNeedsItsSession) {
@@ -141,11 +146,12 @@ TEST_F(RunTableTest, TheFirstTerminalRecordWins) {
   const auto run = inserted(owner);
   ASSERT_TRUE(store_->runs.set_started(run.id).ok());
   const FileRecord file{owner.id, run.id, "/workspace/a", "created", 1, std::nullopt, 5};
-  EXPECT_TRUE(store_->runs.finish(run.id, "completed", 5, R"({"n":1})", {file}).value());
-  EXPECT_FALSE(store_->runs.finish(run.id, "failed", 6, R"({"n":2})", {file}).value());
+  EXPECT_TRUE(store_->runs.finish(run.id, end_at(5), {file}).value());
+  EXPECT_FALSE(store_->runs.finish(run.id, end_at(6, RunStatus::kFailed), {file}).value());
   const auto found = store_->runs.find(principal_, run.id).value();
   EXPECT_EQ(found.status, "completed");
-  EXPECT_EQ(found.record, R"({"n":1})");
+  EXPECT_EQ(found.finished_at, 5);
+  EXPECT_EQ(store_->runs.end_of(run.id).value()->finished_at_ms, 5);
   EXPECT_TRUE(store_->runs.unfinished(owner.id).value().empty());
   ASSERT_TRUE(store_->runs.set_started(run.id).ok());
   EXPECT_EQ(store_->runs.find(principal_, run.id).value().status, "completed");
@@ -157,8 +163,8 @@ TEST_F(RunTableTest, FilesGoWithTheFirstRecordAlone) {
   const FileRecord a{owner.id, run.id, "a", "created", 1, std::nullopt, 5};
   const FileRecord b{owner.id, run.id, "b", "deleted", 0, std::nullopt, 5};
   const FileRecord late{owner.id, run.id, "late", "created", 1, std::nullopt, 6};
-  EXPECT_TRUE(store_->runs.finish(run.id, "completed", 5, "{}", {a, b}).value());
-  EXPECT_FALSE(store_->runs.finish(run.id, "completed", 6, "{}", {late}).value());
+  EXPECT_TRUE(store_->runs.finish(run.id, end_at(5), {a, b}).value());
+  EXPECT_FALSE(store_->runs.finish(run.id, end_at(6), {late}).value());
   EXPECT_EQ(store_->files.changes(owner.id, 0, {"a", "b", "late"}).value(),
             (std::map<std::string, std::string>{{"a", "created"}, {"b", "deleted"}}));
   EXPECT_EQ(found(run).finished_at, 5);
@@ -168,14 +174,14 @@ TEST_F(RunTableTest, AnEndWhoseFilesAreRefusedIsNone) {
   const Session owner = created();
   const Row run = inserted(owner);
   const FileRecord wrong{owner.id, run.id, "a", "renamed", 1, std::nullopt, 5};
-  EXPECT_FALSE(store_->runs.finish(run.id, "completed", 5, "{}", {wrong}).ok());
+  EXPECT_FALSE(store_->runs.finish(run.id, end_at(5), {wrong}).ok());
   EXPECT_EQ(found(run).status, "queued");
-  EXPECT_FALSE(found(run).record);
+  EXPECT_FALSE(store_->runs.end_of(run.id).value());
 }
 
 TEST_F(RunTableTest, NobodyStartsOrEndsARunThatIsNotKnown) {
   const Row run = inserted(created());
-  EXPECT_FALSE(store_->runs.finish("nobody", "completed", 1, "{}", {}).value());
+  EXPECT_FALSE(store_->runs.finish("nobody", end_at(1), {}).value());
   EXPECT_TRUE(store_->runs.set_started("nobody").ok());
   EXPECT_TRUE(store_->runs.set_read("nobody").ok());
   EXPECT_EQ(found(run).status, "queued");
@@ -191,7 +197,7 @@ TEST_F(RunTableTest, ManyServersCommitOneRecord) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         const auto other = Store::open(path()).value();
-        if (other->runs.finish(run.id, "completed", 1, "{}", {}).value()) ++applied;
+        if (other->runs.finish(run.id, end_at(1), {}).value()) ++applied;
       });
     }
   }
@@ -210,16 +216,26 @@ TEST_F(RunTableTest, OnlyAnEndIsRead) {
   EXPECT_TRUE(found(run).was_read);
   EXPECT_FALSE(found(other).was_read);
   const Row told = inserted(owner);
-  ASSERT_TRUE(store_->runs.finish(told.id, "completed", 1, "{}", {}, EndRead::kAsItEnds).value());
+  ASSERT_TRUE(store_->runs.finish(told.id, end_at(1), {}, EndRead::kAsItEnds).value());
   EXPECT_TRUE(found(told).was_read) << "a client heard it as it ended";
 }
 
-TEST_F(RunTableTest, ARecordIsThereOnceItHasEnded) {
+TEST_F(RunTableTest, AnEndIsThereOnceItHasEnded) {
   const Row run = inserted(created());
-  EXPECT_EQ(store_->runs.record_of(run.id).value(), std::nullopt);
-  EXPECT_EQ(store_->runs.record_of("nobody").value(), std::nullopt);
-  ASSERT_TRUE(finish(run, R"({"n":1})"));
-  EXPECT_EQ(store_->runs.record_of(run.id).value(), R"({"n":1})");
+  EXPECT_FALSE(store_->runs.end_of(run.id).value());
+  EXPECT_FALSE(found(run).has_ended());
+  EXPECT_FALSE(store_->runs.end_of("nobody").value());
+  ASSERT_TRUE(finish(run, "a note"));
+  EXPECT_EQ(note_of(run), "a note");
+  EXPECT_TRUE(found(run).has_ended());
+}
+
+TEST_F(RunTableTest, AnEndThatCannotBeReadIsAFailureOfItsOwn) {
+  const Row run = inserted(created());
+  ASSERT_TRUE(finish(run));
+  execute("UPDATE runs SET record = '{\"run_id\":'");
+  EXPECT_FALSE(store_->runs.end_of(run.id).ok());
+  EXPECT_TRUE(found(run).has_ended()) << "the row can be read";
 }
 
 TEST_F(RunTableTest, RunsAreListedNewestFirst) {
@@ -265,7 +281,7 @@ TEST_F(RunTableTest, RunsOfAPrincipalComeInPages) {
   std::vector<std::string> listed;
   std::optional<RunPlace> place;
   for (int page = 0; page < 4; ++page) {
-    for (const RunHead& run : store_->runs.newest(principal_, place, 2).value()) {
+    for (const Row& run : store_->runs.newest(principal_, place, 2).value()) {
       listed.push_back(run.id);
       place = {run.queued_at, run.id};
     }
@@ -281,7 +297,7 @@ TEST_F(RunTableTest, PagesHaveEachRunOnceThoughAllWereQueuedAtOnce) {
   for (int page = 0; page < 4; ++page) {
     const auto runs = store_->runs.newest(principal_, place, 2).value();
     EXPECT_LE(runs.size(), 2U);
-    for (const RunHead& run : runs) {
+    for (const Row& run : runs) {
       listed.push_back(run.id);
       place = {run.queued_at, run.id};
     }
@@ -306,26 +322,25 @@ TEST_F(RunTableTest, UnfinishedRunsOfASessionComeAsTheyWereQueued) {
 TEST_F(RunTableTest, RecordsOfADestroyedSessionAreErasedAllAndNoOthers) {
   const Session owner = created();
   const Session lives = created();
-  const std::string record = R"({"secret":"marmalade"})";
   std::vector<Row> runs;
   // They are more than one transaction has, and were queued at once.
-  for (int i = 0; i < 20; ++i) runs.push_back(queued(owner, "run_" + std::to_string(i), 7));
+  for (int i = 0; i < 20; ++i) runs.push_back(queued(owner, base::short_id("run_"), 7));
   const Row open = queued(owner, "open", 8);
   const Row other = queued(lives, "other", 7);
-  for (const Row& run : runs) ASSERT_TRUE(finish(run, record));
-  ASSERT_TRUE(finish(other, record));
+  for (const Row& run : runs) ASSERT_TRUE(finish(run, "marmalade"));
+  ASSERT_TRUE(finish(other, "marmalade"));
   ASSERT_TRUE(store_->runs.erase_records(owner.id).ok());
-  EXPECT_EQ(found(runs[0]).record, record) << "the session is not destroyed";
+  EXPECT_EQ(note_of(runs[0]), "marmalade") << "the session is not destroyed";
   destroy(owner);
   ASSERT_TRUE(store_->runs.erase_records(owner.id).ok());
   for (const Row& run : runs) {
     const Row erased = found(run);
-    EXPECT_EQ(erased.record->find("marmalade"), std::string::npos) << run.id;
+    EXPECT_EQ(note_of(run), "its session was deleted, and its output with it");
     EXPECT_EQ(erased.status, "completed");
     EXPECT_EQ(erased.finished_at, run.queued_at + 1);
   }
-  EXPECT_FALSE(found(open).record);
-  EXPECT_EQ(found(other).record, record);
+  EXPECT_FALSE(store_->runs.end_of(open.id).value());
+  EXPECT_EQ(note_of(other), "marmalade");
 }
 
 TEST_F(RunTableTest, ASessionIsBusyWhileARunOfItIsNotOver) {
@@ -388,8 +403,7 @@ TEST_F(RunTableTest, ARunThatIsReadAsItEndsWritesFewPages) {
   EXPECT_LE(pages(), 8U);
   const auto before = pages();
   ASSERT_TRUE(
-      store_->runs.finish(run.id, "completed", run.queued_at + 1, "{}", {}, EndRead::kAsItEnds)
-          .value());
+      store_->runs.finish(run.id, end_at(run.queued_at + 1), {}, EndRead::kAsItEnds).value());
   EXPECT_LE(pages() - before, 4U);
 }
 
@@ -411,14 +425,17 @@ TEST_F(RunTableTest, CountsAreWhatAWalkWouldFind) {
   const auto done = inserted(one);
   ASSERT_TRUE(store_->runs.set_started(done.id).ok());
   expect_right("with runs");
-  ASSERT_TRUE(store_->runs.finish(done.id, "failed", done.queued_at + 250, "{}", {}).value());
-  EXPECT_FALSE(store_->runs.finish(done.id, "completed", done.queued_at, "{}", {}).value());
+  ASSERT_TRUE(
+      store_->runs.finish(done.id, end_at(done.queued_at + 250, RunStatus::kFailed), {}).value());
+  EXPECT_FALSE(store_->runs.finish(done.id, end_at(done.queued_at), {}).value());
   expect_right("one has ended");
   EXPECT_EQ(store_->runs.counts().value().runs.at("failed").milliseconds, 250);
   ASSERT_TRUE(store_->sessions.set_status(one.id, SessionStatus::kReady, "").value());
   ASSERT_TRUE(store_->sessions.set_status(one.id, SessionStatus::kDestroyed, "asked").value());
   ASSERT_TRUE(store_->past.set_buried(one.id).ok());
-  ASSERT_TRUE(store_->runs.finish(queued.id, "cancelled", queued.queued_at + 1, "{}", {}).value());
+  ASSERT_TRUE(
+      store_->runs.finish(queued.id, end_at(queued.queued_at + 1, RunStatus::kCancelled), {})
+          .value());
   expect_right("buried");
   // Rows may go one day.
   const auto database = Database::open(path()).value();
@@ -430,7 +447,7 @@ TEST_F(RunTableTest, CountsAreWhatAWalkWouldFind) {
 TEST_F(RunTableTest, CountsAreMadeForADatabaseThatHasNone) {
   const Session one = created();
   const auto run = inserted(one);
-  ASSERT_TRUE(store_->runs.finish(run.id, "completed", run.queued_at + 7, "{}", {}).value());
+  ASSERT_TRUE(store_->runs.finish(run.id, end_at(run.queued_at + 7), {}).value());
   inserted(one);
   store_.reset();
   {
@@ -447,10 +464,9 @@ TEST_F(RunTableTest, CountsAreMadeForADatabaseThatHasNone) {
 TEST_F(RunTableTest, CountsAreThoseOfTheRows) {
   const Session owner = created();
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(store_->runs
-                    .finish(inserted(owner).id, "completed", 1'000'000 + i, R"({"run_id":"run"})",
-                            {}, EndRead::kAsItEnds)
-                    .value());
+    ASSERT_TRUE(
+        store_->runs.finish(inserted(owner).id, end_at(1'000'000 + i), {}, EndRead::kAsItEnds)
+            .value());
   }
   inserted(owner);
   const auto running = inserted(owner);

@@ -31,7 +31,7 @@ class RunsTest : public testing::ServicesFixture {
     wanted.code = code;
     return wanted;
   }
-  std::vector<RunHead> rows_of(const Session& session) {
+  std::vector<sessions::Run> rows_of(const Session& session) {
     return store_->runs.of_session(session.id, 100).value();
   }
   bool was_read(const std::string& run_id) {

@@ -17,6 +17,7 @@
 #include "sessions/session_lists.h"
 #include "sessions/share_table.h"
 #include "sessions/store.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {
@@ -322,7 +323,7 @@ TEST_F(SessionTableTest, ARunLeavesTracesUntilItsEndIsRead) {
   EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms()).value());
   const sessions::Run run = inserted(one);
   EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value()) << "it has not ended";
-  ASSERT_TRUE(store_->runs.finish(run.id, "completed", 1, "{}", {}).value());
+  ASSERT_TRUE(store_->runs.finish(run.id, testing::end_at(1), {}).value());
   EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value())
       << "nobody has read its end";
   ASSERT_TRUE(store_->runs.set_read(run.id).ok());
@@ -330,7 +331,7 @@ TEST_F(SessionTableTest, ARunLeavesTracesUntilItsEndIsRead) {
       << "who came back for it reads on";
   EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms() + 2 * 3'600'000).value());
   const sessions::Run told = inserted(one);
-  ASSERT_TRUE(store_->runs.finish(told.id, "completed", 1, "{}", {}, EndRead::kAsItEnds).value());
+  ASSERT_TRUE(store_->runs.finish(told.id, testing::end_at(1), {}, EndRead::kAsItEnds).value());
   EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms() + 2 * 3'600'000).value());
 }
 

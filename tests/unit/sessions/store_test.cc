@@ -23,6 +23,7 @@
 #include "sessions/run_table.h"
 #include "sessions/sqlite.h"
 #include "sessions/upkeep_table.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/sessions/store_fixture.h"
 
 namespace sessions {
@@ -110,7 +111,7 @@ TEST_F(StoreTest, AWriterKilledAnywhereLeavesADatabaseThatIsRight) {
         run.queued_at = 1;
         (void)store.value()->runs.insert(run);
         (void)store.value()->runs.finish(
-            run.id, "completed", 1, "{}",
+            run.id, testing::end_at(1),
             {{owner.id, run.id, "/workspace/a", "created", 1, std::nullopt, 1}});
       }
     }

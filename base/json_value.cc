@@ -1,10 +1,10 @@
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-namespace mcp {
+namespace base {
 
 using nlohmann::json;
 
@@ -37,4 +37,4 @@ const json& JsonValue::operator*() const {
   return value_ == nullptr ? null : *value_;
 }
 
-}  // namespace mcp
+}  // namespace base

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace mcp {
+namespace base {
 
 // Owns a value, null at first, and copies it when copied. No more thread-safe than the value.
 class JsonValue {
@@ -52,4 +52,4 @@ class JsonValue {
   std::unique_ptr<nlohmann::json> value_;  // none: null, which most members of a message are
 };
 
-}  // namespace mcp
+}  // namespace base

@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/json_value.h"
+#include "base/json_value.h"
 
 namespace {
 
-using mcp::JsonValue;
+using base::JsonValue;
 using nlohmann::json;
 
 TEST(JsonValue, IsNullUntilItIsGivenSomething) {
