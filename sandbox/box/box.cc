@@ -138,7 +138,7 @@ Watchdog::Watched Box::watched() {
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
   watched.kept_bytes = [this] { return journal_bytes(); };
   watched.upload_bytes = [this] { return upload_bytes(); };
-  watched.disk_limit_reached = [this] { limit_reached(Cause::kDisk); };
+  watched.disk_limit_reached = [this](DiskLimit limit) { limit_reached(Cause::kDisk, "", limit); };
   watched.disk_room_low = [this] {
     limit_reached(
         Cause::kDisk,
@@ -146,13 +146,16 @@ Watchdog::Watched Box::watched() {
         "goes on writing there is ended: make room on the host");
   };
   watched.disk_uncountable = [this](Uncountable what) {
-    limit_reached(Cause::kDisk, reason_of(what));
+    limit_reached(Cause::kDisk, reason_of(what), DiskLimit::kNotCounted);
   };
   watched.sockets_too_large = [this](SocketMemory beyond) {
     limit_reached(Cause::kOom, reason_of(beyond));
   };
   watched.processes_uncountable = [this] {
     limit_reached(Cause::kPids, reason_of(Uncountable::kProcesses));
+  };
+  watched.processes_refused = [this] {
+    (void)runs_->end_left_behind_where_most(spec_.limits.processes * 3 / 4);
   };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
@@ -191,6 +194,7 @@ base::Status Box::start_runs() {
     if (egress_) egress_->catch_up();
   };
   context.begins = [this](const Run& run) {
+    watchdog_->run_begins();
     interpreter_record_.begins(run);
     show_memory();
   };
@@ -324,12 +328,18 @@ Isolation Box::isolation() const {
           .credentials = spec_.credentials};
 }
 
-void Box::limit_reached(Cause cause, const std::string& why) {
+void Box::limit_reached(Cause cause, const std::string& why, DiskLimit disk_limit) {
   if (rest_->is_frozen())
     return;  // it takes no more, and cannot be ended: the next look after it tells again
   if (runs_->busy()) {
+    // A run is not ended for processes that were there before it. Should it be the one that fills
+    // the table all the same, the next look tells.
+    if (cause == Cause::kPids && why.empty() &&
+        runs_->end_left_behind_where_most(spec_.limits.processes / 2)) {
+      return;
+    }
     if (!why.empty()) runs_->note_all(why);
-    return runs_->stop_all(cause);
+    return runs_->stop_all(cause, disk_limit);
   }
   // Something that a run left behind goes on against the limit: which one, nobody can tell. Who
   // only writes has left its interpreter, most likely; a bomb is to be ended at one stroke.

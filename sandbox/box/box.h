@@ -66,7 +66,8 @@ class Box {
   [[nodiscard]] Isolation isolation() const;
   void end(Cause cause, const std::string& why);
   // `why`: what is not said by the cause.
-  void limit_reached(Cause cause, const std::string& why = "");
+  void limit_reached(Cause cause, const std::string& why = "",
+                     DiskLimit disk_limit = DiskLimit::kRoomOfHost);
 
   void check_life();
   std::optional<std::string> reason_to_end_now();

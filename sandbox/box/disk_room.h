@@ -7,6 +7,9 @@
 
 namespace sandbox::box {
 
+// DiskLimit says which limit a session was ended for: its own, or the room that the host has left.
+enum class DiskLimit { kRoomOfHost, kBytes, kFiles, kBytesAndFiles, kNotCounted };
+
 // Returns whether one of the directories lies where nothing can be written any more.
 bool no_room_in(std::initializer_list<int> directories);
 

@@ -72,6 +72,28 @@ std::string message_of_full_heap(const Observed& observed) {
          " MB of memory (limits.memory_mb), was full and node ended";
 }
 
+std::string message_of_disk(DiskLimit limit, const Limits& limits) {
+  const std::string bytes = std::to_string(limits.disk_mb) + " MB (limits.disk_mb)";
+  const std::string files = std::to_string(limits.files) + " files (limits.files)";
+  const auto reached = [](const std::string& what) {
+    return "the session's limit of " + what + " was reached; delete something in it";
+  };
+  switch (limit) {
+    case DiskLimit::kBytes:
+      return reached(bytes);
+    case DiskLimit::kFiles:
+      return reached(files);
+    case DiskLimit::kBytesAndFiles:
+      return reached(bytes + " and of " + files);
+    case DiskLimit::kNotCounted:
+      return "what the session has on the disk could not be counted, so its limits of " + bytes +
+             " and " + files + " could not be held";
+    default:
+      return "the host's disk, on which the session lies, is nearly full; delete what is not "
+             "needed";
+  }
+}
+
 std::string message_of_stop(Cause cause, const Observed& observed) {
   const Limits& limits = observed.limits;
   switch (cause) {
@@ -85,10 +107,7 @@ std::string message_of_stop(Cause cause, const Observed& observed) {
       return "the session's limit of " + std::to_string(limits.processes) +
              " processes and threads (limits.processes) was reached";
     case Cause::kDisk:
-      return "the session's limit of " + std::to_string(limits.disk_mb) +
-             " MB (limits.disk_mb) or " + std::to_string(limits.files) +
-             " files (limits.files) was reached, or the host's disk is nearly full; delete "
-             "something in it";
+      return message_of_disk(observed.disk_limit, limits);
     case Cause::kOutput:
       return "the run wrote more than " + std::to_string(limits.output_mb) +
              " MB (limits.output_mb) to one stream; write to a file instead";

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
+#include "sandbox/box/disk_room.h"
 #include "sandbox/limits.h"
 #include "sandbox/run.h"
 
@@ -23,9 +24,10 @@ struct Observed {
   std::int64_t memory_peak_bytes = 0;  // of the session so far; 0: not known
   bool disk_used_up = false;           // the quota refuses writes, or the file system has no room
   bool forks_refused = false;          // the process limit said no meanwhile, or was seen reached
-  std::string last_words;              // the end of standard error
-  Limits limits;                       // of the session
-  std::int64_t timeout_seconds = 0;    // of its request
+  DiskLimit disk_limit = DiskLimit::kRoomOfHost;  // that it was stopped for
+  std::string last_words;                         // the end of standard error
+  Limits limits;                                  // of the session
+  std::int64_t timeout_seconds = 0;               // of its request
   bool background = false;
   bool variables_stored = false;  // the next interpreter of this kind begins with them
   std::string kept_elsewhere;     // by the session's other interpreters: ", tables of SQL kept"

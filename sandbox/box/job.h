@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/box/disk_room.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/new_obeyed_files.h"
@@ -39,11 +40,12 @@ struct Job {
   std::int64_t started_process_time = 0;  // process_clock()
   std::int64_t oom_kills_before = 0;
   std::int64_t pids_refused_before = 0;
-  std::int64_t bash_state_before = 0;  // bash_state_number()
-  std::optional<Cause> stop_cause;     // why the box is ending it, if it is
-  FileChanges::Unfinished unfinished;  // when that began
-  bool starts_anew = false;            // with the session's next box
-  bool had_company = false;            // another run was on at some time of it
+  std::int64_t bash_state_before = 0;             // bash_state_number()
+  std::optional<Cause> stop_cause;                // why the box is ending it, if it is
+  DiskLimit disk_limit = DiskLimit::kRoomOfHost;  // for which, where that is the disk
+  FileChanges::Unfinished unfinished;             // when that began
+  bool starts_anew = false;                       // with the session's next box
+  bool had_company = false;                       // another run was on at some time of it
   bool group_interrupted = false;
   bool group_asked = false;  // by the first interrupt
   int start_attempts = 0;

@@ -13,7 +13,6 @@ constexpr std::string_view kDiskErrors[] = {"[Errno 28]", "[Errno 122]", "ENOSPC
 constexpr std::string_view kDiskWords[] = {"File too large", "No space left on device",
                                            "Disk quota exceeded", "disk is full",
                                            "UNKNOWN: unknown error, write"};
-constexpr std::string_view kTooLargeWords[] = {"File too large", "File size limit exceeded"};
 constexpr std::string_view kTryAgain[] = {"Resource temporarily unavailable", "EAGAIN"};
 // A socket that has nothing to read says the same: what was called tells them apart.
 constexpr std::string_view kForks[] = {"fork", "_execute_child", "spawn"};
@@ -71,6 +70,10 @@ bool tells_of_refused_memory(std::string_view text) {
                      [text](std::string_view exception) { return has_line_of(exception, text); });
 }
 
+bool tells_of_refused_shadow(std::string_view text) {
+  return text.find("Sanitizer failed to allocate 0x") != std::string_view::npos;
+}
+
 bool tells_of_full_heap(std::string_view text) { return has_any(text, kHeapWords); }
 
 bool tells_of_refused_fork(std::string_view text) {
@@ -81,8 +84,6 @@ bool tells_of_refused_fork(std::string_view text) {
 bool tells_of_full_disk(std::string_view text) {
   return has_any(text, kDiskErrors) || has_any(text, kDiskWords);
 }
-
-bool tells_of_too_large_file(std::string_view text) { return has_any(text, kTooLargeWords); }
 
 bool tells_of_no_network(std::string_view text) { return has_any(text, kNoNetworkWords); }
 

@@ -16,11 +16,10 @@ bool tells_of_full_disk(std::string_view text);
 // to be counted.
 bool is_too_large_error(std::string_view message);
 
-// EFBIG, in the words of programs and shells.
-bool tells_of_too_large_file(std::string_view text);
-
 // Memory was asked for and not given, in the words of programs and languages.
 bool tells_of_refused_memory(std::string_view text);
+// A sanitizer got no address space for its shadow of the memory.
+bool tells_of_refused_shadow(std::string_view text);
 // V8 has ended the process, or a thread of it, since the heap was full.
 bool tells_of_full_heap(std::string_view text);
 

@@ -1,10 +1,13 @@
 #include "sandbox/box/remarks.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <string>
 
 #include "base/text.h"
 #include "sandbox/box/refusals.h"
+#include "sandbox/egress/session_advice.h"
 
 namespace sandbox::box {
 namespace {
@@ -19,15 +22,19 @@ constexpr const char* kManyProcesses =
     "ended; "
     "start fewer, or create_session with more (limits.processes)";
 
+constexpr const char* kLeftFilledTable =
+    "processes that earlier runs left behind were ended to make room for this run";
+
+constexpr const char* kNoShadow =
+    "the sanitizers of addresses and of threads reserve terabytes of address space, and no process "
+    "of a session may have so much: -fsanitize=undefined works here, these two do not";
+
 constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";
 
 std::string no_network(const std::string& session_id) {
-  return std::string(kNoNetworkNote) +
-         ": trying again does not help. Who runs hutch may allow hosts (hutch sessions allow " +
-         session_id +
-         " HOST, at once; hutch stdio --allow HOST, --packages for pip and npm; allow in [network] "
-         "of the configuration)";
+  return std::string(kNoNetworkNote) + ": trying again does not help" +
+         egress::advice_on(session_id, "HOST", " (--packages for pip and npm)");
 }
 
 std::string full_memory(std::int64_t memory_mb) {
@@ -81,23 +88,76 @@ bool leads_to_a_message(std::string_view words) {
   return last.size() != kStatusDigits || !std::all_of(last.begin(), last.end(), is_digit);
 }
 
+// Returns whether a shell says that a program in it ended by SIGXFSZ: bash has the number of the
+// process before it, others a line of its own.
+bool tells_of_ended_writer(std::string_view text) {
+  constexpr std::string_view kWords = "File size limit exceeded";
+  for (std::size_t at = text.find(kWords); at != text.npos; at = text.find(kWords, at + 1)) {
+    std::string_view before = text.substr(0, at);
+    if (before.empty() || before.back() == '\n') return true;
+    if (before.back() != ' ') continue;
+    before = before.substr(0, before.find_last_not_of(' ') + 1);
+    if (!before.empty() && is_digit(before.back())) return true;
+  }
+  return false;
+}
+
 // Returns whether the end of stderr has EFBIG as programs print it, with nothing behind it but the
 // name of a file or the end of the line; or what shells say of SIGXFSZ.
 bool tells_of_own_too_large_file(std::string_view text) {
   constexpr std::string_view kWords = "File too large";
-  if (!tells_of_too_large_file(text)) return false;
   for (std::size_t at = text.find(kWords); at != text.npos; at = text.find(kWords, at + 1)) {
     const std::string_view behind = text.substr(at + kWords.size());
     const bool ends = behind.empty() || std::string_view("\r\n:,'\"").find(behind[0]) != text.npos;
     if (ends && leads_to_a_message(text.substr(0, at))) return true;
   }
-  return text.find("File size limit exceeded") != text.npos;
+  return text.find("Error: EFBIG: file too large") != text.npos || tells_of_ended_writer(text);
 }
+
+// Returns whether a run that failed has met the limit of one file's size, by its exit code or in
+// any words.
+bool has_met_too_large_file(const Run& run, std::string_view stdout_tail,
+                            std::string_view stderr_tail) {
+  if (run.exit_code == 128 + SIGXFSZ) return true;
+  const auto ended_by_it = [](std::string_view text) {
+    return text.find("SIGXFSZ") != text.npos || text.find("File size limit exceeded") != text.npos;
+  };
+  return ended_by_it(stderr_tail) || (run.error && ended_by_it(run.error->message)) ||
+         tells_of_own_too_large_file(stdout_tail);
+}
+
+constexpr const char* kMoreIsAnother = "which begins without this one's files and variables";
 
 std::string full_disk(std::int64_t disk_mb) {
   return "this session's files may take " + std::to_string(disk_mb) +
          " MB together, whatever else is free on the host: delete some, or create_session with "
-         "more (limits.disk_mb), which begins without this one's files and variables";
+         "more (limits.disk_mb), " +
+         kMoreIsAnother;
+}
+
+// Returns the advice for a run that was ended for the disk, or whose error is of it. Where a
+// program tells of a quota, its words do not say whether that refused bytes or a file.
+std::string advice_for_disk(const RunError& error, const Limits& limits) {
+  const auto names = [&error](std::string_view limit) {
+    return error.message.find(limit) != error.message.npos;
+  };
+  const std::string files = std::to_string(limits.files);
+  const bool has_stopped = error.name == "DiskLimit";
+  if (has_stopped && names("host's disk")) return "";
+  if (has_stopped && names("limits.files") && !names("limits.disk_mb")) {
+    return "this session may have " + files +
+           " files, directories among them: delete some, or create_session with more "
+           "(limits.files), " +
+           kMoreIsAnother;
+  }
+  const bool is_of_bytes = has_stopped && !names("limits.files");
+  if (is_of_bytes || is_too_large_error(error.message) || error.name == "SIGXFSZ") {
+    return full_disk(limits.disk_mb);
+  }
+  return "this session may have " + files + " files of " + std::to_string(limits.disk_mb) +
+         " MB together, as far as the host has room: delete some, or create_session with more "
+         "(limits.files, limits.disk_mb), " +
+         kMoreIsAnother;
 }
 
 }  // namespace
@@ -105,6 +165,11 @@ std::string full_disk(std::int64_t disk_mb) {
 void add_note(Run& run, const std::string& what) {
   if (what.empty() || run.note.find(what) != std::string::npos) return;
   base::append_part(run.note, what, "; ");
+}
+
+std::string note_of_left_processes(const Limits& limits) {
+  return std::string(kLeftFilledTable) + ": they took up the session's limit of " +
+         std::to_string(limits.processes) + " processes and threads (limits.processes)";
 }
 
 void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
@@ -125,7 +190,11 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
   }
   if (has_network && anywhere(tells_of_unreachable_address)) add_note(run, kByNameOnly);
   if (has_network && anywhere(tells_of_closed_port)) add_note(run, kOtherPort);
-  if (run.error && run.error->cause == Cause::kPids) add_note(run, kManyProcesses);
+  const bool is_full_by_others = run.note.find(kLeftFilledTable) != std::string::npos;
+  if (run.error && run.error->cause == Cause::kPids && !is_full_by_others) {
+    add_note(run, kManyProcesses);
+  }
+  if (anywhere(tells_of_refused_shadow)) add_note(run, kNoShadow);
   if (is_of_full_engine(run)) {
     add_note(run, full_engine(limits.memory_mb));
   } else if (anywhere(tells_of_full_heap)) {
@@ -135,8 +204,10 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
     add_note(run, full_memory(limits.memory_mb));
   }
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
-  const bool is_disk = run.error && run.error->cause == Cause::kDisk;
-  if (is_disk || (failed && tells_of_own_too_large_file(stderr_tail))) {
+  if (run.error && run.error->cause == Cause::kDisk) {
+    add_note(run, advice_for_disk(*run.error, limits));
+  } else if (tells_of_own_too_large_file(stderr_tail) ||
+             (failed && has_met_too_large_file(run, stdout_tail, stderr_tail))) {
     add_note(run, full_disk(limits.disk_mb));
   }
 }

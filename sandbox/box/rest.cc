@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/boot_clock.h"
@@ -20,6 +21,7 @@ constexpr seconds kQuiet{1};
 constexpr seconds kIdleWhereMemoryIsShort{5};
 constexpr std::int64_t kTurns = 16;
 constexpr seconds kBetweenFreezes{1};
+constexpr seconds kBetweenFreezesMost{8};
 // Processes go on beside that for no longer, where a client wants them stopped.
 constexpr seconds kStoringBesideOthersMost{20};
 // Less than the patience of a server that has asked for the end.
@@ -35,6 +37,7 @@ base::Status Rest::freeze(bool frozen) {
     if (frozen) (void)of_.cgroup.freeze(false);
     return base::error(Error::Kind::kInternal, "the cgroup freezer did not answer");
   }
+  are_frozen_ = frozen;
   of_.runs.set_frozen(frozen);
   return base::done();
 }
@@ -114,7 +117,7 @@ void Rest::rest() {
   if (!held_by_.empty()) {
     if (freeze(true).ok()) return;
     // A session that only idleness has paused is tried again once it has been idle as long.
-    return paused_on_request_ ? freeze_later() : static_cast<void>(resume());
+    return paused_on_request_ ? freeze_later(kBetweenFreezes) : static_cast<void>(resume());
   }
   of_.record.rests();
   of_.stored_state->rests();
@@ -122,11 +125,13 @@ void Rest::rest() {
 }
 
 // A client has been told that it is paused, and a process may be where the kernel does not freeze
-// it for a moment.
-void Rest::freeze_later() {
-  of_.loop.after(kBetweenFreezes, [this, pause = pauses_] {
-    if (has_ended_ || !paused() || is_storing_ || pause != pauses_) return;
-    if (!freeze(true).ok()) freeze_later();
+// it for a moment. Where that lasts, it is tried less and less often: the loop stands still for as
+// long as each attempt takes.
+void Rest::freeze_later(seconds wait) {
+  of_.loop.after(wait, [this, wait, pause = pauses_] {
+    // The state may be on its way to the disk, for the end, and is written by what would be frozen.
+    if (has_ended_ || is_storing() || !paused() || pause != pauses_) return;
+    if (!freeze(true).ok()) freeze_later(std::min(2 * wait, kBetweenFreezesMost));
   });
 }
 

@@ -55,13 +55,14 @@ class Rest {
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
   [[nodiscard]] bool paused_on_request() const { return paused() && paused_on_request_; }
   [[nodiscard]] std::optional<std::chrono::seconds> paused_for() const;
-  // Whether nothing goes on in it: it is paused, and all that could be stored is.
-  [[nodiscard]] bool is_frozen() const { return paused() && !is_storing_ && !is_ending_; }
+  // Whether nothing goes on in it: it is paused, all that could be stored is, and the freezer has
+  // taken, which it may do some time later.
+  [[nodiscard]] bool is_frozen() const { return are_frozen_ && !is_storing(); }
   // Whether what it knows is on its way to the disk.
   [[nodiscard]] bool is_storing() const { return is_storing_ || is_ending_; }
-  // Says why a frozen one keeps its processes; empty where nothing was looked for, as in one that
-  // is never let go.
-  [[nodiscard]] std::string held_by() const { return is_frozen() ? held_by_ : ""; }
+  // Says why one that is frozen, or about to be, keeps its processes; empty where nothing was
+  // looked for, as in one that is never let go.
+  [[nodiscard]] std::string held_by() const { return paused() && !is_storing() ? held_by_ : ""; }
   // Looked at from time to time: a run that is on is a use.
   [[nodiscard]] bool idle_too_long();
   // Whether it is paused, and the host has so little memory left that it is to end.
@@ -79,7 +80,7 @@ class Rest {
   void bound_storing();
   void rest_once_quiet(int pause, const std::string& held_by);
   void rest();
-  void freeze_later();
+  void freeze_later(std::chrono::seconds wait);
   // Takes turns with other boxes: each is to see what others have given back.
   [[nodiscard]] MemoryLeft host_memory_left() const;
 
@@ -90,6 +91,7 @@ class Rest {
   std::optional<Clock::time_point> paused_since_;
   bool paused_on_request_ = false;
   int pauses_ = 0;
+  bool are_frozen_ = false;  // the processes, as far as the freezer has said
   bool is_storing_ = false;  // it is paused, and frozen once what it knows is stored
   std::string held_by_;      // why it was frozen and not stored alone
   bool is_ending_ = false;   // once what it knows is stored

@@ -12,11 +12,13 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -60,8 +62,11 @@ struct Stat {
 };
 
 struct Process {
-  pid_t pid = -1;  // both as the box numbers them
+  pid_t pid = -1;  // these as the box numbers them
   pid_t session = -1;
+  pid_t group = -1;
+  pid_t host_parent = -1;
+  std::int64_t threads = 0;
   bool is_zombie = false;
   std::string name;  // of its program
   std::int64_t started = 0;
@@ -100,6 +105,9 @@ std::optional<Process> read_process(pid_t pid) {
     if (line.starts_with("Name:\t")) process.name = line.substr(sizeof "Name:\t" - 1);
     if (line.starts_with("State:\tZ") || line.starts_with("State:\tX")) process.is_zombie = true;
     if (line.starts_with("NSsid:")) process.session = innermost(line, sizeof "NSsid:");
+    if (line.starts_with("NSpgid:")) process.group = innermost(line, sizeof "NSpgid:");
+    if (line.starts_with("PPid:")) process.host_parent = innermost(line, sizeof "PPid:");
+    if (line.starts_with("Threads:")) process.threads = innermost(line, sizeof "Threads:");
   }
   return process;
 }
@@ -240,10 +248,10 @@ void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkB
 // Adds the children of a process of one thread that are meant; looks into `since.waiting` among
 // them.
 void add_children(pid_t host_pid, const LeftSince& since, base::WorkBudget& budget,
-                  std::vector<LeftProcess>& left) {
+                  LeftProcesses& left) {
   const std::string number = std::to_string(host_pid);
   std::ifstream children("/proc/" + number + "/task/" + number + "/children");
-  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+  for (pid_t child = 0; budget.take() && children >> child;) {
     const bool is_old = start_time(child).value_or(0) < since.began;
     if (is_old && !since.waiting) continue;
     const auto process = read_process(child);
@@ -251,14 +259,18 @@ void add_children(pid_t host_pid, const LeftSince& since, base::WorkBudget& budg
     if (process->pid == since.waiting) add_children(child, since, budget, left);
     if (is_old || since.workers.contains(process->pid)) continue;
     if (since.session && process->session != *since.session) continue;
-    add_left(child, *process, kSubshellsDeep, budget, left);
+    if (left.named.size() < kLeftProcessesTold) {
+      add_left(child, *process, kSubshellsDeep, budget, left.named);
+    } else if (!is_own(child, *process)) {
+      ++left.more;
+    }
   }
 }
 
 }  // namespace
 
-std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since) {
-  std::vector<LeftProcess> left;
+LeftProcesses left_processes(const InitProcess& init, const LeftSince& since) {
+  LeftProcesses left;
   base::WorkBudget budget(kShortLook);
   // Init is a process of one thread, whose children are those that nobody else waits for.
   add_children(init.host_pid(), since, budget, left);
@@ -289,6 +301,116 @@ std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worke
     add_files_written_by(pid, device, budget, inodes);
   }
   return inodes;
+}
+
+namespace {
+
+// Says whose the processes of a box are. The map has those that earlier runs have left behind, by
+// their pids on the host.
+struct Shares {
+  std::map<pid_t, Process> left;
+  std::set<pid_t> groups_on;    // that are not all of them left
+  std::int64_t left_tasks = 0;  // processes and threads
+  std::int64_t on_tasks = 0;
+};
+
+using Processes = std::vector<std::pair<pid_t, Process>>;  // by pid on the host; parents first
+
+// A process is of what is on where it has begun since then, its parent has, and either a run that
+// is on has its session, or nothing of that session was there before.
+class Sorting {
+ public:
+  explicit Sorting(const RunsThatAreOn& on) : on_(on) {
+    for (const auto& [worker, began] : on.began) first_began_ = std::min(first_began_, began);
+  }
+
+  [[nodiscard]] Shares sort(const Processes& processes) const {
+    std::set<pid_t> idle;  // interpreters that run nothing, by their pids on the host
+    for (const auto& [host_pid, process] : processes) {
+      const bool runs = on_.began.contains(process.pid);
+      if (on_.workers.contains(process.pid) && !runs) idle.insert(host_pid);
+    }
+    const auto is_old = [&](const Process& process) {
+      return process.started < first_began_ || idle.contains(process.host_parent);
+    };
+    std::set<pid_t> old_sessions = on_.left_sessions;
+    for (const auto& [host_pid, process] : processes) {
+      if (is_old(process)) old_sessions.insert(process.session);
+    }
+    Shares shares;
+    for (const auto& [host_pid, process] : processes) {
+      const bool is_worker = on_.workers.contains(process.pid);
+      const bool is_left = is_old(process) || shares.left.contains(process.host_parent) ||
+                           is_in_old_session(process, old_sessions);
+      if (!is_worker && is_left) {
+        shares.left.emplace(host_pid, process);
+        shares.left_tasks += process.threads;
+      } else {
+        shares.on_tasks += idle.contains(host_pid) ? 0 : process.threads;
+        shares.groups_on.insert(process.group);
+      }
+    }
+    return shares;
+  }
+
+ private:
+  [[nodiscard]] bool is_in_old_session(const Process& process,
+                                       const std::set<pid_t>& old_sessions) const {
+    if (on_.began.contains(process.session)) return false;
+    return on_.workers.contains(process.session) || old_sessions.contains(process.session);
+  }
+
+  const RunsThatAreOn& on_;
+  std::int64_t first_began_ = std::numeric_limits<std::int64_t>::max();
+};
+
+Processes read_processes(const InitProcess& init, base::WorkBudget& budget) {
+  Processes processes;
+  for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
+    if (!budget.take()) break;
+    const auto process = read_process(pid);
+    if (process && !process->is_zombie && !is_own(pid, *process)) {
+      processes.emplace_back(pid, *process);
+    }
+  }
+  return processes;
+}
+
+// A whole group at once, where it is all left: nothing of it forks meanwhile.
+void end_left(InitProcess& init, const Shares& shares) {
+  std::set<pid_t> groups;
+  for (const auto& [host_pid, process] : shares.left) {
+    if (process.group > 1 && !shares.groups_on.contains(process.group)) {
+      groups.insert(process.group);
+    }
+  }
+  for (const pid_t group : groups) init.signal(group, SIGKILL, wire::SignalTarget::kGroup);
+  for (const auto& [host_pid, process] : shares.left) {
+    send_signal(host_pid, process, init.pidfd(), SIGKILL);
+  }
+}
+
+}  // namespace
+
+LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
+                                      std::int64_t least) {
+  constexpr int kRounds = 8;  // of a group with an interpreter's, each is ended by itself
+  constexpr base::WorkBudget::Bounds kLook{.steps = 65'536,
+                                           .cpu_time = std::chrono::milliseconds(500)};
+  RunsThatAreOn known = on;
+  LeftBehind found;
+  for (int round = 0; round < kRounds; ++round) {
+    base::WorkBudget budget(kLook);
+    const Shares shares = Sorting(known).sort(read_processes(init, budget));
+    for (const auto& [host_pid, process] : shares.left) found.sessions.insert(process.session);
+    const bool are_most = shares.left_tasks >= least && shares.left_tasks > shares.on_tasks;
+    if (round == 0 && (!are_most || budget.spent())) return found;
+    if (shares.left.empty()) break;
+    found.ended = true;
+    end_left(init, shares);
+    known.left_sessions.insert(found.sessions.begin(), found.sessions.end());
+  }
+  return found;
 }
 
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers) {

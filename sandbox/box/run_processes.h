@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,9 +39,12 @@ struct LeftSince {
   std::optional<pid_t> session;  // only what is still in it; nothing: all
   std::optional<pid_t> waiting;  // one of the workers, whose children are meant as well
 };
-// Returns the children of init, and of `since.waiting`, that began since then, at most
-// kLeftProcessesTold.
-std::vector<LeftProcess> left_processes(const InitProcess& init, const LeftSince& since);
+struct LeftProcesses {
+  std::vector<LeftProcess> named;  // at most kLeftProcessesTold
+  std::size_t more = 0;            // beside these, as far as a short look tells
+};
+// Returns the children of init, and of `since.waiting`, that began since then.
+LeftProcesses left_processes(const InitProcess& init, const LeftSince& since);
 inline constexpr std::size_t kLeftProcessesTold = 5;
 
 // Returns the inode numbers of the files of `device` that `worker` (its pid inside the box), and
@@ -51,6 +55,22 @@ std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worke
 // box), nor hutch's own; empty where there is none. One that has ended counts for nothing. A tree
 // too large for a short look has others.
 std::string other_process(const InitProcess& init, const std::set<pid_t>& workers);
+
+// Tells what runs that are on have started from what earlier ones have left behind. What has called
+// setsid(2) since then counts to them, too.
+struct RunsThatAreOn {
+  std::set<pid_t> workers;              // their pids inside the box, also of those that run nothing
+  std::map<pid_t, std::int64_t> began;  // of workers that run something; process_clock()
+  std::set<pid_t> left_sessions;        // that are known to be of earlier runs
+};
+struct LeftBehind {
+  bool ended = false;
+  std::set<pid_t> sessions;  // of what there was
+};
+// Ends what earlier runs have left behind where it has `least` processes and threads, and more than
+// what is on.
+LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
+                                      std::int64_t least);
 
 // Ends every process of the box but `workers` (their pids inside the box) and init.
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);

@@ -1,13 +1,14 @@
-// The runs of one box: queues, interpreters, deadlines, records. One thread.
+// The runs of one box, from submit to record. One thread.
 //
-// Each language has one live interpreter, and one for each context that runs name, and runs its
-// foreground runs in order; background runs have a process of their own. A run that must end is
-// interrupted first, so that variables survive, and killed with its process group when it does not
-// listen.
+// Each language has one live interpreter, and one for each context that runs name
+// (interpreters.h), and runs its foreground runs in order; background runs have a process of their
+// own. A run that must end is interrupted first, so that variables survive, and killed with its
+// process group when it does not listen (run_stopper.h).
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -24,14 +25,20 @@
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/file_changes.h"
 #include "sandbox/box/init_process.h"
+#include "sandbox/box/interpreters.h"
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_outputs.h"
-#include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_runs.h"
+#include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_state.h"
 #include "sandbox/box/left_streams.h"
-#include "sandbox/box/profile.h"
-#include "sandbox/box/telemetry.h"
+#include "sandbox/box/network_tally.h"
+#include "sandbox/box/next_note.h"
+#include "sandbox/box/next_shell.h"
+#include "sandbox/box/oom_kills.h"
+#include "sandbox/box/run_stopper.h"
+#include "sandbox/box/run_workers.h"
+#include "sandbox/box/starts_ahead.h"
 #include "sandbox/box_spec.h"
 
 namespace sandbox::box {
@@ -40,9 +47,6 @@ inline constexpr std::size_t kLeftStreamsMax = 256;
 
 class Runs {
  public:
-  // All that is told of one waking of a session, by whichever of its languages.
-  static constexpr std::size_t kWakingCharactersMost = 300;
-
   struct Context {
     EventLoop& loop;
     InitProcess& init;
@@ -105,10 +109,13 @@ class Runs {
   // contexts, an interpreter of a language whose state is not stored. Empty: there is none.
   [[nodiscard]] std::string what_cannot_be_stored() const;
 
-  // Ends every running run for this cause.
-  void stop_all(Cause cause);
+  // Ends every running run for this cause. `disk_limit` says which, where that is the disk.
+  void stop_all(Cause cause, DiskLimit disk_limit = DiskLimit::kRoomOfHost);
   // Ends what earlier runs have left behind; interpreters and background runs stay.
   void end_left_behind();
+  // So it does where that has `least` processes and threads, and more than what runs that are on
+  // have; these are told. Returns whether it did, so that there is room again.
+  bool end_left_behind_where_most(std::int64_t least);
   // Ends every process of the box. Whoever calls it tells what is lost.
   void end_processes();
   // The kernel killed something of the session: the foreground runs that were on end for it, and so
@@ -144,114 +151,66 @@ class Runs {
   void end_all(Cause cause, const std::string& why);
 
  private:
-  using JobPointer = std::shared_ptr<Job>;
+  using JobPointer = Interpreters::JobPointer;
   using CurrentJob = std::function<JobPointer()>;
-  struct Interpreter {
-    Language language;    // interpreter_of()
-    std::string context;  // empty: the shared one
-    auto operator<=>(const Interpreter&) const = default;
-  };
-  struct Slot {
-    std::unique_ptr<Worker> worker;
-    std::deque<JobPointer> queue;
-    JobPointer current;
-    std::int64_t execution_count = 0;  // of runs since its interpreter started
-    bool interrupted = false;          // a signal may be on its way that no later run must get
-    bool ended_by_us = false;          // its loss is told, or is nobody's
-    std::string loss;                  // for the note of its next run
-    std::string directory;             // in which it starts
-    bool is_over = false;              // of a context that was ended
-    bool holds_state = false;          // that goes with its process, as far as its runner says
-    bool tells_waking = false;         // its next run says what is back of what was stored
-    bool has_woken = false;
-  };
 
-  static Interpreter interpreter_of_run(const Run& run);
-  base::Status check_context(const RunRequest& request) const;
+  [[nodiscard]] JobPointer job_of(const std::string& run_id) const;  // null: it has ended
   void forget_ended_contexts();
-  void start_next(const Interpreter& interpreter);
+  void start_next(const Interpreters::Key& interpreter);
   void begin(const JobPointer& job);
   [[nodiscard]] bool make_room(const JobPointer& job);
   void try_again(const JobPointer& job);
   base::Status start_process(Job& job);
   void start_ahead(Language language);
-  enum class For { kManyRuns, kOneRun, kNextRun };
-  base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, For whom);
-  // Returns what stores its state, or null where nothing does.
-  [[nodiscard]] KeptState* kept_state_of(const Interpreter& interpreter) const;
-  [[nodiscard]] bool has_state_of(const Interpreter& interpreter) const;
-  // Starts the shell of the next run, which waits for its code.
-  void prepare_next_worker();
-  void prepare_next_worker_soon();
-  [[nodiscard]] std::unique_ptr<Worker> take_next_worker(const Job& job);
-  void drop_next_worker();
-  [[nodiscard]] bool next_worker_exited(pid_t pid);
+  void end_unused(Language interpreter);
+  // Returns nothing while no shell may be started ahead (NextShell::Of).
+  [[nodiscard]] std::optional<std::string> directory_of_next_shell();
+  base::Result<std::unique_ptr<Worker>> start_worker(const Job& job, RunWorkers::For whom);
   bool begin_again(Job& job);
   void take_output_of(Job& job);
   void on_message(const JobPointer& job, const nlohmann::json& message, const std::string& blob);
   void on_output(const std::string& run_id);
   void meet_others(Job& job);
-  [[nodiscard]] std::string kept_elsewhere(const Job& job) const;
   [[nodiscard]] std::set<pid_t> workers() const;
   void tell_what_goes_on(Job& job);
+  void remember_left(const std::set<pid_t>& sessions);
   void take_changes(Job& job);
-  void stop(Job& job, Cause cause);
-  void end_what_it_started(const Job& job);
-  void interrupt_children(Job& job);
-  void escalate(const std::string& run_id);
-  void arm_escalation(Job& job, int step, std::int64_t milliseconds);
-  void hold_times(Job& job);
-  void release_times(Job& job);
-  void arm_deadline(Job& job, std::int64_t milliseconds);
-  static std::int64_t left_ms(const Job& job);
-  [[nodiscard]] bool is_waking(const Job& job) const;
-  void tell_who_is_read(const Job& job);
   void finish(const JobPointer& job);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
-  void lose_interpreters(const std::string& why);
-  [[nodiscard]] std::string fate_of_variables(const Interpreter& interpreter) const;
   void tell_what_was_lost(Job& job);
   void tell_of_shell(Job& job);
-  [[nodiscard]] nlohmann::json with_short_waking(const Interpreter& interpreter,
-                                                 nlohmann::json done);
-  void tell_of_idle_end(const Interpreter& interpreter, int wait_status);
+  [[nodiscard]] nlohmann::json with_short_waking(const Job& job, nlohmann::json done);
+  void tell_of_idle_end(const Interpreters::Key& interpreter, int wait_status);
+  // Only an end that hutch did not bring about explains a kill.
   void explain_kill(bool by_us, int wait_status);
   [[nodiscard]] Observed observe(const Job& job) const;
   [[nodiscard]] CurrentJob jobs_of_worker(const Job& job, bool own);
 
   Context context_;
-  Profiles profiles_;
-  TelemetryHosts telemetry_hosts_;
+  RunWorkers workers_;
   const KeptRuns kept_runs_;
   FileChanges file_changes_;
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   const std::vector<HostFolder> looked_into_;  // for what the host's programs obey
   LeftStreams left_streams_{kLeftStreamsMax};
-  std::map<Interpreter, Slot> slots_;
-  std::unique_ptr<Worker> next_worker_;  // of bash
-  std::int64_t next_worker_state_ = 0;   // bash_state_number(), as it has loaded it
-  std::string next_worker_directory_;
-  EventLoop::TimerId next_worker_start_ = 0;
-  EventLoop::TimerId next_worker_end_ = 0;
-  std::set<Language> unused_;  // interpreters that were started ahead
-  EventLoop::TimerId unused_end_ = 0;
-  EventLoop::TimerId ahead_start_ = 0;
+  Interpreters interpreters_;
+  NextShell next_shell_;
+  StartsAhead starts_ahead_;
+  RunStopper stopper_;
+  NetworkTally network_;
+  NextNote next_note_;
+  OomKills oom_kills_;
   std::unordered_map<std::string, JobPointer> jobs_;  // not ended yet, by run_id
-  std::int64_t bytes_between_runs_ = 0;  // of the network, as they are carried: the next run tells
   std::deque<Run> ended_;
-  std::string note_for_next_;
-  std::size_t waking_left_ = kWakingCharactersMost;  // for what the session's waking has to tell
-  bool closed_ = false;                              // the box has ended: nothing more is taken
+  bool closed_ = false;  // the box has ended: nothing more is taken
   bool files_touched_ = true;
   bool files_end_too_ = false;
   int stops_ = 0;
-  std::int64_t oom_kills_told_ = 0;
-  // As many of them as interpreters and processes of runs were, whose ends say so.
-  std::int64_t oom_kills_explained_ = 0;
   std::set<std::pair<std::int64_t, pid_t>> told_left_;  // the newest of tell_what_goes_on()
+  std::set<pid_t> left_sessions_;                       // in which earlier runs have left something
+  std::int64_t pids_refused_seen_ = 0;                  // when the last run began
   bool held_ = false;
-  bool frozen_ = false;
   std::vector<JobPointer> held_starts_;  // that were to be tried again
 };
 

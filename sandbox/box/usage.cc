@@ -148,6 +148,12 @@ LookBounds look_bounds(const Limits& limits) {
   return bounds;
 }
 
+std::int64_t counted_files_most(const Limits& limits) {
+  // The counting of names allows three directories, with room for other names.
+  constexpr std::int64_t kLeast = 3 * kNamesLeast / 10;
+  return std::max(2 * limits.files, kLeast);
+}
+
 const char* reason_of(Uncountable what) {
   switch (what) {
     case Uncountable::kNames:
@@ -234,8 +240,8 @@ DiskUsage measure_disk(const Measured& measured, const Limits& limits, const Dis
   base::WorkBudget names(look_bounds(limits).names);
   bool unreadable = false;  // again and again
   for (const int directory : measured.directories) {
-    // Beyond the limit, so that growth can still be seen.
-    const files::TreeUsage tree = files::tree_usage(directory, 2 * limits.files + 1, names, stop);
+    const files::TreeUsage tree =
+        files::tree_usage(directory, counted_files_most(limits) + 1, names, stop);
     usage.bytes += tree.bytes;
     usage.files += tree.files;
     if (tree.truncated) usage.complete = false;

@@ -92,7 +92,11 @@ struct DiskUsage {
   bool cut_short = false;  // nothing else of it means anything
 };
 
-// Counts up to about twice the limit of files, which is then what it says. Where what has a name
+// Returns how many files of a directory are counted at most, so that growth beyond the limit can be
+// seen, and also that they become fewer.
+std::int64_t counted_files_most(const Limits& limits);
+
+// Counts up to about counted_files_most(), which is then what it says. Where what has a name
 // has grown beyond a limit, what has none is not looked for: it counts as it did in `before`. To
 // look for it takes longest, and is cut short when `hurry` is requested.
 DiskUsage measure_disk(const Measured& measured, const Limits& limits, const DiskUsage& before,

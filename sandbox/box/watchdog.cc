@@ -94,6 +94,8 @@ void Watchdog::wake() {
   set_timer(kBusyInterval);
 }
 
+void Watchdog::run_begins() { began_after_writes_ = began_after_writes_ || disk_is_used_; }
+
 void Watchdog::tick() {
   timer_ = 0;
   check_oom_kills();
@@ -154,6 +156,7 @@ void Watchdog::look_at_memory_files() {
 void Watchdog::look_at_disk() {
   promises_.look_begins(Clock::now());
   disk_is_used_ = false;
+  is_first_look_ = std::exchange(began_after_writes_, false);
   room_at_look_ = room_;
   // One that follows a look which was cut short goes on with that one's time.
   if (!hurried_) ticks_below_floor_ = 0;
@@ -173,7 +176,7 @@ void Watchdog::look_at_disk() {
       ticks_below_floor_ = 0;
       promises_.look_has_counted();
       check_disk(usage);
-      const bool at_once = writes_below_floor_ || uncountable_looks_ > 0;
+      const bool at_once = writes_below_floor_ || uncountable_looks_ > 0 || looks_again_;
       const auto rest = std::max<Clock::duration>(kDiskInterval, rest_after(took, kDiskRestFactor));
       next_disk_look_ = disk_looked_at_ + (at_once ? Clock::duration(kBusyInterval) : rest);
     };
@@ -243,7 +246,12 @@ void Watchdog::check_processes(const ProcessUsage& usage) {
   if (!refused_before_ || Clock::now() - refused_since_ < kBombWindow) return;
   const bool many = watched_.processes || refused - *refused_before_ >= kBombRefusals;
   refused_before_.reset();
-  if (many && (watched_.busy() ? is_full(usage) : refusing)) watched_.process_limit_reached();
+  const bool run_is_refused = watched_.busy() && is_full(usage);
+  if (many && (watched_.busy() ? run_is_refused : refusing)) {
+    watched_.process_limit_reached();
+  } else if (run_is_refused) {
+    watched_.processes_refused();
+  }
 }
 
 bool Watchdog::is_full(const ProcessUsage& usage) const {
@@ -268,6 +276,15 @@ void Watchdog::tell_what_is_uncountable(const DiskUsage& usage) {
   watched_.disk_uncountable(hides ? Uncountable::kClosed : usage.uncountable);
 }
 
+std::optional<DiskLimit> Watchdog::exceeded(std::int64_t bytes, std::int64_t files) const {
+  const bool too_large = bytes > limits_.disk_mb << 20;
+  const bool too_many = files > limits_.files;
+  if (too_large && too_many) return DiskLimit::kBytesAndFiles;
+  if (too_large) return DiskLimit::kBytes;
+  if (too_many) return DiskLimit::kFiles;
+  return std::nullopt;
+}
+
 void Watchdog::check_disk(DiskUsage usage) {
   if (watched_.kept_bytes) usage.bytes += watched_.kept_bytes();
   last_upload_bytes_ = upload_bytes();
@@ -278,26 +295,26 @@ void Watchdog::check_disk(DiskUsage usage) {
     usage.bytes = std::max(usage.bytes, last_disk_.bytes);
     usage.files = std::max(usage.files, last_disk_.files);
   }
-  const auto over = [this](std::int64_t bytes, std::int64_t files) {
-    return bytes > limits_.disk_mb << 20 || files > limits_.files;
-  };
   const bool over_without_deleted =
-      over(usage.bytes - usage.deleted_bytes, usage.files - usage.deleted_files);
+      exceeded(usage.bytes - usage.deleted_bytes, usage.files - usage.deleted_files).has_value();
   // A walk that could not get to the end has too many to count, and counts as growing.
   const bool growing = usage.bytes > last_disk_.bytes || usage.files > last_disk_.files ||
-                       usage.files > 2 * limits_.files;
+                       usage.files > counted_files_most(limits_);
   const bool was_over = over_disk_limit_;
   check_floor(room_.below_floor && usage.bytes > last_disk_.bytes);
   last_disk_ = usage;
-  over_disk_limit_ = over(usage.bytes, usage.files);
+  const std::optional<DiskLimit> limit = exceeded(usage.bytes, usage.files);
+  over_disk_limit_ = limit.has_value();
   // A run that makes room may go on. What has no name any more goes only with the processes that
   // hold it open; without a run, what grows must be seen growing twice.
   const bool stuck = over_disk_limit_ && (growing || !over_without_deleted);
   disk_is_filling_ = stuck;
   // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
-  disk_limit_told_ = stuck && settled && (watched_.busy() || was_over);
-  if (disk_limit_told_) watched_.disk_limit_reached();
+  // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
+  looks_again_ = stuck && is_first_look_ && !was_over;
+  disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
+  if (disk_limit_told_) watched_.disk_limit_reached(*limit);
 }
 
 std::int64_t Watchdog::upload_bytes() const {

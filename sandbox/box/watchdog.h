@@ -44,11 +44,12 @@ class Watchdog {
     std::function<std::int64_t()> quota_bytes;   // that a quota counts, where one holds the disk
     std::function<std::int64_t()> kept_bytes;    // of the session, beside its directories
     std::function<std::int64_t()> upload_bytes;  // that are promised to unfinished uploads
-    std::function<void()> disk_limit_reached;    // and it does not get better by itself
-    std::function<void()> disk_room_low;         // the host's, and the session goes on writing
+    std::function<void(DiskLimit)> disk_limit_reached;  // and it does not get better by itself
+    std::function<void()> disk_room_low;  // the host's, and the session goes on writing
     std::function<void(Uncountable)> disk_uncountable;    // again and again
     std::function<void(SocketMemory)> sockets_too_large;  // more waits in them than may
     std::function<void()> process_limit_reached;          // again and again, for half a second
+    std::function<void()> processes_refused = [] {};      // to a run, and the table is full
     std::function<void()> processes_uncountable;  // they come and go faster than they are counted
     std::function<void()> memory_ran_out;         // something was killed, and its run goes on
     // Both measure, unless somebody else says it. The last is called on a thread beside.
@@ -88,6 +89,8 @@ class Watchdog {
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
+  // A run begins, and has written nothing yet.
+  void run_begins();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -108,6 +111,7 @@ class Watchdog {
   [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
   void check_oom_kills();
   void check_disk(DiskUsage usage);
+  [[nodiscard]] std::optional<DiskLimit> exceeded(std::int64_t bytes, std::int64_t files) const;
   [[nodiscard]] std::int64_t upload_bytes() const;
   void tell_what_is_uncountable(const DiskUsage& usage);
   void check_floor(bool writing);
@@ -138,6 +142,10 @@ class Watchdog {
   bool disk_is_used_ = false;  // a run, or somebody outside, since the last look
   bool disk_is_filling_ = false;
   bool disk_limit_told_ = false;  // by the last look
+  // The run began after others had written, and no look had seen what.
+  bool began_after_writes_ = false;
+  bool is_first_look_ = false;  // at such a run
+  bool looks_again_ = false;    // soon, for what that has seen
   bool over_disk_limit_ = false;
   bool writes_below_floor_ = false;
   int ticks_below_floor_ = 0;  // that lost room, since the last look that came to its end

@@ -81,6 +81,17 @@ def test_runs(api, sandbox):
     assert ran["status"] == "timed_out", ran
 
 
+def test_what_is_cut_says_so_and_keeps_its_end(api, sandbox):
+    begun = api("POST", sandbox + "/run", {"code": 'print("x" * 3000000); print("END")', "async": True})[1]
+    polled = poll(api, f"{sandbox}/run/{begun['run_id']}", lambda answer: answer[1]["status"] == "completed")
+    for ran in (api("POST", sandbox + "/run", {"code": 'print("x" * 3000000); print("END")'})[1], polled):
+        assert ran["status"] == "completed" and ran["truncated"] is True and ran["stdout_bytes"] == 3000005 and "stderr_bytes" not in ran, ran.keys()
+        assert ran["stdout"].startswith("xxx") and ran["stdout"].endswith("x\nEND\n") and " bytes left out ..." in ran["stdout"]
+        of_files = f"/sandboxes/{sandbox.rpartition('/')[2]}/files?path={ran['stdout_file']}"
+        assert api("GET", of_files)[1].endswith(b"x\nEND\n")
+    assert "truncated" not in api("POST", sandbox + "/run", {"code": "print(1)"})[1]
+
+
 def test_a_run_that_is_polled(api, sandbox):
     status, begun = api("POST", sandbox + "/run", {"code": "print('begun', flush=True)\nwhile not __import__('os').path.exists('go'): "
                                                            "__import__('time').sleep(0.02)\nprint('done')", "async": True})

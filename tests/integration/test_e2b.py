@@ -331,6 +331,39 @@ def test_watching(sandbox):
         sandbox.files.watch_dir("/workspace/none")
 
 
+def test_watching_tells_what_comes_with_a_directory(sandbox):
+    """One event of the kernel each: what is in it was there before anybody could watch it."""
+    sandbox.files.make_dir("/workspace/tree")
+    watched = sandbox.files.watch_dir("/workspace/tree", recursive=True)
+    taken = lambda: [(event.name, event.type.value) for event in watched.get_new_events()]  # noqa: E731
+    for line, wanted in (("mkdir -p b/c/d", {"b", "b/c", "b/c/d"}), ("mkdir a; echo 1 >a/f", {"a", "a/f"}),
+                         ("mkdir -p ../else/t/u; echo 1 >../else/t/u/v; ln -s /usr ../else/t/link; mv ../else/t t", {"t", "t/u", "t/u/v", "t/link"})):
+        sandbox.commands.run("cd /workspace/tree; " + line)
+        events = taken()
+        made = [name for name, kind in events if kind == "create"]
+        assert set(made) == wanted and len(made) == len(wanted), (line, events)
+        assert {name for name, kind in events if kind == "write"} == wanted & {"a/f", "t/u/v"}, events
+    assert taken() == []
+    sandbox.commands.run("cd /workspace/tree; mv t ../else/t; mv ../else/t back; echo 2 >back/u/new")
+    events = taken()
+    made = [name for name, kind in events if kind == "create"]
+    assert {"back", "back/u", "back/u/v", "back/u/new"} <= set(made) and len(made) == len(set(made)) and ("t", "rename") in events, events
+    watched.stop()
+    heard = []
+    listened = sandbox.files.watch_dir("/workspace/tree", recursive=True, include_entry=True)
+    sandbox.commands.run("cd /workspace/tree; mkdir -p e/g; echo 123 >e/g/h")
+    heard = [event for event in listened.get_new_events() if event.name == "e/g/h" and event.type.value == "create"]
+    assert len(heard) == 1 and heard[0].entry.size == 4, heard
+    listened.stop()
+
+
+def test_a_directory_is_listed_whole(sandbox):
+    """Their answer has no word for that it is cut."""
+    sandbox.commands.run("mkdir -p /workspace/many/below; cd /workspace/many; seq -f %05.0f 1 12000 | xargs touch", timeout=60 * PATIENCE)
+    assert [entry.name for entry in sandbox.files.list("/workspace/many")] == [*("%05d" % i for i in range(1, 12001)), "below"]
+    sandbox.commands.run("rm -r /workspace/many", timeout=60 * PATIENCE)
+
+
 def test_watching_tells_nothing_of_drafts(sandbox):
     sandbox.files.write("seen/old.txt", "a")
     watched = sandbox.files.watch_dir("seen", include_entry=True, allow_network_mounts=True)
@@ -435,4 +468,4 @@ def test_urls_of_files_stand_alone(server, sandbox):
     for path, body in (("/process.Process/Start", {"process": {"cmd": "id"}}), ("/process.Process/List", {}), ("/filesystem.Filesystem/ListDir", {"path": "/"}),
                        ("/execute", {"code": "1"})):
         done = requests.post(address + path + "?" + query, headers=host, json=body, timeout=60)
-        assert done.status_code == 404, (path, done.text)
+        assert done.status_code == 401, (path, done.text)

@@ -57,10 +57,19 @@ def test_who_may(server, options, sandbox, module_state):
     access = sandbox._envd_access_token
     ask = lambda path, **headers: server.request("POST", path, b"{}", {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: E731
     for path in ("/execute", "/files?path=x", "/process.Process/List", "/filesystem.Filesystem/Stat", "/contexts", "/process.Process/Start"):
-        for headers in ({}, {"E2b_Sandbox_Id": sandbox.sandbox_id}, {"X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_Access_Token": "0" * 64},
-                        {"E2b_Sandbox_Id": "session_0", "X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_API_Key": options["api_key"]}):
+        for headers in ({"X_Access_Token": access}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_Access_Token": "0" * 64}, {"E2b_Sandbox_Id": "session_0", "X_Access_Token": access}):
             status, _, body = ask(path, **headers)
             assert status == 404 and json.loads(body)["code"] in (404, "not_found"), (path, headers, body)
+        # Without a key it is told so, and not what there is.
+        bodies = set()
+        for headers in ({}, {"E2b_Sandbox_Id": sandbox.sandbox_id}, {"E2b_Sandbox_Id": "session_0"}, {"E2b_Sandbox_Id": sandbox.sandbox_id, "X_API_Key": options["api_key"]}):
+            status, _, body = ask(path, **headers)
+            assert status == 401 and json.loads(body)["code"] in (401, "unauthenticated"), (path, headers, body)
+            bodies.add(body)
+        assert len(bodies) == 1 and b"X-Access-Token" in bodies.pop(), path
+    for headers in ({}, {"E2b-Sandbox-Id": sandbox.sandbox_id}):
+        status, _, body = server.request("GET", "/health", headers=headers)
+        assert status == 401 and b"X-Access-Token" in body, "it may well run"
     # It lets in to its sandbox, and to nothing else.
     for headers in ({"X_API_Key": access}, {"Authorization": f"Bearer {access}"}):
         assert ask("/sandboxes", **headers)[0] == 401

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from boxes import until
 from conftest import needs
 from copies import needs_copies_to_start
 from hutch_client import Client, hutch_binary
@@ -84,6 +85,13 @@ def test_an_error_is_told_once(client):
     assert text.startswith("failed, exit code 3") and "error (" not in text, "which is all that there is to say"
 
 
+COUNTED = "ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l"
+
+
+def processes_in(client, session):
+    return int(said(client.run(COUNTED, "bash", session_id=session)).split()[0])
+
+
 @pytest.mark.parametrize("bomb", ["import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(100)",
                                   "import subprocess\nstarted = [subprocess.Popen(['sleep', '100']) for _ in range(1000)]",
                                   "import os\nwhile True:\n    if os.fork() == 0: os._exit(0)"])
@@ -95,9 +103,10 @@ def test_a_full_process_table_costs_no_variables(state, bomb):
         assert said(client.run("globalThis.kept = 2; kept", "javascript", session_id=session)) == ""
         run = client.run(bomb, session_id=session)
         assert run["error"]["cause"] == "pids" and "what this run had started was ended" in run["note"], run
-        run = client.run("ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l", "bash", session_id=session)
-        assert int(said(run).split()[0]) < 12, run
+        run = client.run(COUNTED, "bash", session_id=session)
         assert "variables lost" not in run.get("note", ""), run
+        # The interpreter waits for what was ended only once the run is over, beside the next run.
+        until(lambda: processes_in(client, session) < 12, timeout=20, what="the end of what the run had started")
         assert said(client.run("print(kept)", session_id=session)) == "1"
         assert said(client.run("console.log(kept)", "javascript", session_id=session)) == "2"
 
@@ -111,8 +120,7 @@ def test_after_a_bomb_the_next_run_is_clean(state):
         assert run["error"]["cause"] == "pids", run
         run = client.run("raise ValueError('mine')", session_id=session)
         assert (run["error"]["cause"], run["error"]["name"]) == ("exception", "ValueError"), run
-        left = said(client.run("ps -e --no-headers | wc -l || ls -d /proc/[0-9]* | wc -l", "bash", session_id=session))
-        assert int(left.split()[0]) < 12, left
+        until(lambda: processes_in(client, session) < 12, timeout=20, what="the end of what the bomb had started")
 
 
 def test_in_a_closed_home_it_works_for_its_owner_and_says_so_to_root(state, tmp_path):

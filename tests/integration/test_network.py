@@ -97,7 +97,7 @@ def test_other_names_do_not_exist_and_the_result_says_so(world):
                     "    try: print(socket.getaddrinfo(name, 443))\n    except OSError as e: print(e)", "python")
     assert run["stdout"].count("Name or service not known") == 3, run
     assert set(refused(run)) == {"other.test", "evil.example", "many.test"}
-    assert "hutch stdio --allow evil.example" in refused(run)["evil.example"]
+    assert "--allow evil.example when it starts" in refused(run)["evil.example"]
     text = world.result("run_code", code="curl -sS http://evil.example", language="bash")["content"][0]["text"]
     assert "network: evil.example refused: not allowed" in text
     text = world.result("run_code", code="for host in evil.example many.test; do curl -sS http://$host; done", language="bash")["content"][0]["text"]

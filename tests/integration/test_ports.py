@@ -155,7 +155,7 @@ def test_websockets(server, browser, link):
 def test_nobody_else_comes_in(server, browser, link, sandbox, key):
     other = Browser(server)
     url = host_of(link)
-    assert other.ask("GET", url).status_code == 404
+    assert other.ask("GET", url).status_code == 401
     assert other.ask("GET", link[:-1] + ("0" if link[-1] != "0" else "1")).status_code == 404
     assert other.ask("GET", link.replace("http://3000-", "http://3001-")).status_code == 404, "the link is to one port"
     assert other.ask("GET", re.sub(r"=\d+", "=9999999999", link)).status_code == 404
@@ -168,7 +168,48 @@ def test_nobody_else_comes_in(server, browser, link, sandbox, key):
     own = url.rstrip("/")
     assert browser.ask("POST", url, headers={"Origin": own}).status_code == 200
     with websocket(server, re.match("http://([^/]+)", link)[1]) as stream:
-        assert stream.recv(1000).startswith(b"HTTP/1.1 404 ")
+        assert stream.recv(1000).startswith(b"HTTP/1.1 401 ")
+
+
+def said(answer):
+    """All of an answer but what names the request."""
+    fields = {name: value for name, value in answer.headers.items() if name.lower() not in ("x-request-id", "date")}
+    return answer.status_code, fields, answer.content
+
+
+def test_who_has_no_key_is_told_so_and_nothing_else(server, link, sandbox, key):
+    """As much where a server listens as where none does, where there is no such session, and where a link is over."""
+    other, url = Browser(server), host_of(link)
+    none = sandbox.sandbox_id[:-3] + "zzz"
+    places = [url, url + "stream?a=1", url.replace("3000-", "3001-"), url.replace(sandbox.sandbox_id, none), url.replace(sandbox.sandbox_id, none).replace("3000-", "3001-")]
+    without = said(other.ask("GET", url))
+    assert without[0] == 401 and without[1]["WWW-Authenticate"]
+    for words in (b"hutch_access=", b"E2b-Traffic-Access-Token", b"/ports/SESSION/PORT/"):
+        assert words in without[2], without
+    # A token of hutch is no key there: it would come to the code. Nor is an empty one.
+    for headers in ({}, {"Authorization": "Bearer " + key}, {"X-API-Key": key}, {"E2b-Traffic-Access-Token": ""}):
+        assert {repr(said(other.ask("GET", place, headers=headers))) for place in places} == {repr(without)}, headers
+    assert said(other.ask("GET", url + "?hutch_access=")) == without
+    # Nor does a wrong one tell what there is.
+    for headers in ({"E2b-Traffic-Access-Token": "0" * 64}, {"Cookie": "hutch_access=9999999999." + "0" * 64}):
+        wrong = {repr(said(other.ask("GET", place, headers=headers))) for place in places}
+        assert len(wrong) == 1 and "404" in wrong.pop(), headers
+    assert len({repr(said(other.ask("GET", place.partition("?")[0] + "?hutch_access=9999999999." + "0" * 64))) for place in places}) == 1
+    below = {repr(said(requests.get("http://%s:%d/ports/%s" % (*server.address, place), timeout=60)))
+             for place in (sandbox.sandbox_id + "/3000/", sandbox.sandbox_id + "/3001/", none + "/3000/", "session_none/1/")}
+    assert len(below) == 1 and "401" in below.pop()
+
+
+def test_a_token_of_hutch_never_comes_to_a_server(server, link, sandbox, key):
+    """Who sends it along with a link, or with a traffic token, gets an answer, and the code that answers does not see it."""
+    other, url = Browser(server), host_of(link)
+    as_e2b = key.replace("hutch_", "e2b_")
+    for headers in ({"Authorization": "Bearer " + key}, {"X-API-Key": key}, {"authorization": "bearer " + as_e2b}, {"x-api-key": as_e2b}):
+        by_link = other.ask("GET", link, headers={"Accept": "*/*", **headers}).json()
+        by_token = other.ask("GET", url, headers={"E2b-Traffic-Access-Token": sandbox.traffic_access_token, **headers}).json()
+        assert key[-64:] not in str(by_link) and key[-64:] not in str(by_token), headers
+    theirs = other.ask("GET", link, headers={"Accept": "*/*", "Authorization": "Bearer hutch_theirs", "X-API-Key": "e2b_x"}).json()["headers"]
+    assert theirs["Authorization"] == "Bearer hutch_theirs" and theirs["X-API-Key"] == "e2b_x", "what is none is the server's"
 
 
 def test_a_link_serves_programs_at_once(server, link):
@@ -207,7 +248,8 @@ def test_hutch_itself_is_not_there(server, browser, link, sandbox, key):
     for port in (3001, 49983, 49999):
         for path in ("mcp", "sandboxes", "v2/sandboxes", "ports/%s/3000/" % sandbox.sandbox_id):
             for headers in ({}, {"Authorization": auth["Authorization"]}, {"X-API-Key": key}):
-                assert Browser(server).ask("GET", url.replace("3000-", "%d-" % port) + path, headers=headers).status_code == 404, (port, path)
+                status = Browser(server).ask("GET", url.replace("3000-", "%d-" % port) + path, headers=headers).status_code
+                assert status == (401 if port == 3001 else 404), (port, path)
     assert Browser(server).ask("GET", url.replace("3000-", "49983-") + "health", headers={"X-Access-Token": sandbox._envd_access_token}).status_code == 204
 
 
@@ -219,7 +261,7 @@ def test_pages_of_other_hosts_ask_nothing_with_its_cookie(browser, link, sandbox
                          headers={"X-API-Key": key, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"})
     assert other.status_code == 403
     assert ask("same-origin") == ask("none") == ask("same-site", **page) == 200
-    assert ask("same-site") == ask("cross-site") == ask("same-site", method="POST", **page) == ask("same-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe") == 404
+    assert ask("same-site") == ask("cross-site") == ask("same-site", method="POST", **page) == ask("same-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe") == 401
     browser.session.headers["Cookie"] = "hutch_access=tossed; " + cookie
     assert browser.ask("GET", url + "x").status_code == 200, "a cookie of another host does not lock out"
 
@@ -245,8 +287,8 @@ def test_browsers_that_say_nothing_of_where_they_ask_from(browser, link, sandbox
     url, own = host_of(link), host_of(link).rstrip("/")
     other = own.replace(sandbox.sandbox_id, "session-other")
     ask = lambda method="GET", **headers: browser.ask(method, url, headers=headers).status_code
-    assert ask(Referer=other + "/page") == ask("POST", Referer=other + "/") == ask(Referer="https://example.org/") == ask("POST", Origin=own, Referer=other) == 404
-    assert ask(Referer=own + ".example.org/") == ask(Referer=own.replace("//", "//x@")) == ask(Referer="about:blank") == 404
+    assert ask(Referer=other + "/page") == ask("POST", Referer=other + "/") == ask(Referer="https://example.org/") == ask("POST", Origin=own, Referer=other) == 401
+    assert ask(Referer=own + ".example.org/") == ask(Referer=own.replace("//", "//x@")) == ask(Referer="about:blank") == 401
     assert ask("POST", Origin=other) == 403
     # Honest ones: a person who types the address, what its own pages do, and what follows a link.
     assert ask() == ask("POST") == ask(Referer=own + "/page?a") == ask(Referer=own) == ask("POST", Origin=own, Referer=url) == 200

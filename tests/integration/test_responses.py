@@ -49,6 +49,23 @@ def test_one_id_is_one_container(api):
     assert api("GET", "/v1/responses/resp_mine") == (200, third)
 
 
+def test_what_is_cut_says_so_and_keeps_its_end(api):
+    answer = post(api, 'print("x" * 3000000); print("END")', id="resp_long")[1]
+    [result] = answer["output"][0]["results"]
+    assert result["truncated"] is True and result["stdout_bytes"] == 3000005 and "stderr_file" not in result and "truncated" not in answer
+    assert result["stdout"].startswith("xxx") and result["stdout"].endswith("x\nEND\n") and " bytes left out ..." in result["stdout"]
+    shared = api("POST", "/v1/responses/resp_long/files", {"path": result["stdout_file"]})[1]
+    assert len(api("GET", f"/v1/responses/resp_long/files/{shared['id']}/content")[1]) == 3000005
+
+
+def test_the_oldest_of_very_many_calls_are_left_out_aloud(api):
+    for i in range(100):
+        answer = post(api, f"print({i})", id="resp_many")[1]
+    assert len(answer["output"]) == 100 and "truncated" not in answer
+    answer = post(api, "print(100)", id="resp_many")[1]
+    assert answer["truncated"] is True and [item["results"][0]["stdout"] for item in answer["output"]] == [f"{i}\n" for i in range(1, 101)]
+
+
 def test_in_the_background(api):
     status, begun = post(api, "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('done')", background=True)
     assert status == 202 and begun["status"] in ("queued", "in_progress") and begun["background"] and begun["output"][0]["results"] == []

@@ -1,6 +1,7 @@
 """/sandboxes, as Sandbase documents it: its quick start, and every route with what is wrong."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -105,8 +106,43 @@ def test_processes(api, sandbox):
     _, ran = api("POST", path, {"cmd": "sleep", "args": ["60"], "timeout": 1})
     assert ran["exitCode"] == 124 and ran["status"] == "timed_out", ran
     _, ran = api("POST", path, {"cmd": "head", "args": ["-c", "9000000", "/dev/zero"]})
-    assert 6 * len(ran["stdout"]) == pytest.approx(1 << 20, abs=6) and ran["stdoutFile"].endswith("/stdout") and ran["exitCode"] == 0
-    assert len(api("GET", f"/sandboxes/{sandbox}/files?path={ran['stdoutFile']}")[1]) == 9000000
+    assert 6 * ran["stdout"].count("\0") == pytest.approx(1 << 20, abs=200) and ran["stdoutFile"].endswith("/stdout") and ran["exitCode"] == 0
+    assert len(api("GET", f"/sandboxes/{sandbox}/files?path={ran['stdoutFile']}")[1]) == 9000000 == ran["stdoutBytes"]
+
+
+def left_out(text):
+    """How many bytes an answer's stream says that it lacks."""
+    [number] = re.findall(r"^\.\.\. (\d+) bytes left out \.\.\.$", text, re.MULTILINE)
+    return int(number)
+
+
+def test_what_is_cut_says_so_and_keeps_its_end(api, sandbox):
+    path = f"/sandboxes/{sandbox}/processes"
+    _, ran = api("POST", path, {"cmd": "bash", "args": ["-c", "seq 2000000; echo THE ERROR; seq 300000 >&2; printf whole"]})
+    assert ran["truncated"] is True and (ran["stdoutBytes"], ran["stderrBytes"]) == (14888896 + 10 + 5, 1988895), ran.keys()
+    assert ran["stdout"].startswith("1\n2\n3\n") and ran["stdout"].endswith("\n2000000\nTHE ERROR\nwhole"), ran["stdout"][-100:]
+    assert ran["stderr"].startswith("1\n2\n") and ran["stderr"].endswith("\n300000\n")
+    for stream in ("stdout", "stderr"):
+        whole = api("GET", f"/sandboxes/{sandbox}/files?path={ran[stream + 'File']}")[1]
+        head, tail = re.split(r"\n\.\.\. \d+ bytes left out \.\.\.\n", ran[stream])
+        assert whole.startswith(head.encode()) and whole.endswith(tail.encode()) and len(whole) == ran[stream + "Bytes"]
+        assert len(head) + left_out(ran[stream]) + len(tail) == len(whole)
+        assert len(json.dumps(ran[stream])) <= (1 << 20) + 2, "as it is printed"
+    # Characters stay whole, whatever they are, and bytes that are none are marks.
+    for code in ("print('ä€😀' * 300_000)", "import sys; sys.stdout.buffer.write(b'\\xff\\x80' * 700_000)"):
+        _, ran = api("POST", path, {"cmd": "python3", "args": ["-c", code]})
+        assert ran["truncated"] and left_out(ran["stdout"]) > 0 and set(re.sub(r"\n\.\.\. .*\n", "", ran["stdout"]).strip()) <= set("ä€😀" if "print" in code else "\ufffd")
+        assert len(json.dumps(ran["stdout"], ensure_ascii=False).encode()) <= (1 << 20) + 2
+    _, ran = api("POST", path, {"cmd": "seq", "args": ["100000"]})
+    assert not {"truncated", "stdoutBytes", "stdoutFile", "stderrBytes", "stderrFile"} & set(ran) and ran["stdout"].endswith("\n100000\n")
+
+
+def test_a_line_for_a_shell_is_told_how_it_works(api, sandbox):
+    path = f"/sandboxes/{sandbox}/processes"
+    _, ran = api("POST", path, {"cmd": "echo hi; pwd"})
+    assert ran["exitCode"] == 127 and 'cmd "bash" with args ["-c", LINE]' in ran["note"], ran
+    assert "note" not in api("POST", path, {"cmd": "nothing-of-that-name"})[1]
+    assert api("POST", path, {"cmd": "bash", "args": ["-c", "echo hi; pwd"]})[1]["stdout"] == "hi\n/workspace\n"
 
 
 def test_half_a_character_is_content_in_arguments_and_refused_in_names(api, sandbox):
@@ -243,6 +279,15 @@ def test_what_is_served_is_described(server):
     assert status == 200 and headers["Content-Type"] == "application/json" and described["openapi"] == "3.1.0"
     made = described["paths"]["/sandboxes"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert made["properties"]["templateID"] == {"type": "string"}
+    execute = described["paths"]["/execute"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert "code" in execute["properties"] and "requestBody" not in described["paths"]["/files"]["get"]
+    for path, method, names in (("/sandboxes/{id}/files", "get", ["path"]), ("/sandboxes/{id}/files", "post", ["path"]), ("/sandboxes/{id}/archive", "get", ["path"]),
+                                ("/files", "get", ["path", "signature", "signature_expiration", "username"]), ("/sandboxes/{id}/metrics", "get", ["end", "start"])):
+        of_query = [one for one in described["paths"][path][method]["parameters"] if one["in"] == "query"]
+        assert sorted(one["name"] for one in of_query) == names and all(one["description"] and not one["required"] for one in of_query), (path, method)
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            assert operation.get("summary") and len(operation["summary"]) < 160 and "\n" not in operation["summary"], (method, path)
     look = described["paths"]["/sandboxes/{id}"]["get"]
     assert look["parameters"] == [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
     # Each is there, and asks for what it says.
@@ -250,4 +295,4 @@ def test_what_is_served_is_described(server):
         for method, operation in operations.items():
             status = server.request(method.upper(), path.replace("{", "").replace("}", ""), "{}")[0]
             is_open = operation.get("security") == []
-            assert (status == 401) == ("security" not in operation) and status != 405 and (is_open or status in (400, 401, 404, 502)), (method, path, status)
+            assert (status == 401) == (not is_open) and status != 405 and (is_open or status in (400, 401, 404, 502)), (method, path, status)

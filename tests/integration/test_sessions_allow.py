@@ -42,10 +42,10 @@ def test_a_host_for_a_session_that_lives(world):
     session = world.call("create_session", name="living")["session_id"]
     world.run("kept = 1", session_id=session)
     run = ask(world, session)
-    assert run["status"] == "failed" and f"hutch sessions allow {session} more.test (at once)" in refused(run)["more.test"], run
+    assert run["status"] == "failed" and f"sessions allow {session} more.test (at once)" in refused(run)["more.test"], run
     allow(world, "living", "more.test")
     run = ask(world, session)
-    assert f"hutch sessions allow {session} more.test:{world.port} (at once)" in next(iter(refused(run).values())), "what is said helps"
+    assert f"sessions allow {session} more.test:{world.port} (at once)" in next(iter(refused(run).values())), "what is said helps"
     assert allow(world, "living", f"more.test:{world.port}") == f"living may reach more.test:{world.port}\n"
     assert ask(world, session)["stdout"].startswith("GET / more.test")
     shown = world.call("list_sessions")["sessions"]
@@ -71,7 +71,7 @@ def test_a_session_without_a_network_has_its_first_host_at_once(world):
     session = world.call("create_session", network={"block_outbound": True})["session_id"]
     world.run("kept = 1", session_id=session)
     closed = ask(world, session)
-    assert closed["status"] == "failed" and f"hutch sessions allow {session} HOST, at once" in closed["note"], closed
+    assert closed["status"] == "failed" and f"sessions allow {session} HOST" in closed["note"], closed
     said = json.loads(allow(world, session, f"more.test:{world.port}", "--json"))
     assert said == {"session_id": session, "rules": [f"more.test:{world.port}"], "allowed": True, "holds": "now"}
     run = ask(world, session)

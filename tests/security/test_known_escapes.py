@@ -285,16 +285,15 @@ import os, resource, signal
 for path in ('/proc/sys/kernel/core_pattern', '/proc/self/root/proc/sys/kernel/core_pattern'):
     try: os.close(os.open(path, os.O_WRONLY)); print('ESCAPED')
     except OSError: pass
-try: resource.setrlimit(resource.RLIMIT_CORE, (0, 1)); print('ESCAPED')  # where it is a pipe
-except (OSError, ValueError): pass
+resource.setrlimit(resource.RLIMIT_CORE, (0, 1))  # is told that it was done: where it is a pipe it would escape
 os.chdir('/workspace')
 child = os.fork()
 if child == 0: os.kill(os.getpid(), signal.SIGSEGV)
 _, status = os.waitpid(child, 0)
-print(os.WCOREDUMP(status), resource.getrlimit(resource.RLIMIT_CORE)[1],
+print(os.WCOREDUMP(status), *resource.getrlimit(resource.RLIMIT_CORE),
       [name for name in os.listdir('/workspace') if name.startswith('core')])
 """
-    assert printed(box, code) == ["False", "1", "[]"]
+    assert printed(box, code) == ["False", "1", "1", "[]"]
     assert pathlib.Path("/proc/sys/kernel/core_pattern").read_text() == before
 
 

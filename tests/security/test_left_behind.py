@@ -52,6 +52,61 @@ def test_what_was_left_behind_makes_room_for_a_run_and_variables_stay(server, se
     assert "sleep" not in alive(server, session)
 
 
+BASH_BOMB = ":(){ :|:& };:"
+# Forks, and ends in all the parents: none of its processes is there for long.
+COMET = "import os\nwhile True:\n    try:\n        if os.fork(): os._exit(0)\n        if os.fork() == 0: continue\n    except OSError: pass"
+STAYS = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+
+
+def in_own_session(code):
+    return f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {code!r}], start_new_session=True, stderr=-3)\n1"
+
+
+BOMBS = {"bash": ("bash", BASH_BOMB, False), "bash in the background": ("bash", BASH_BOMB, True),
+         "bash of python": ("python", f"import subprocess\nsubprocess.Popen(['bash', '-c', {BASH_BOMB!r}], stderr=-3)\n1", False),
+         "python": ("python", in_own_session(STAYS), False), "comet": ("python", in_own_session(COMET), False),
+         "comet of bash": ("bash", f"python3 -c {COMET!r} & disown; true".replace("python3 -c '", "python3 -c $'"), False)}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_is_left_of_a_bomb_costs_no_later_run(server, session, bomb):
+    language, code, background = BOMBS[bomb]
+    server.run("keep = 7", session_id=session)
+    run = server.run(code, language, session_id=session, background=background)
+    if background:
+        server.until_ended(run["run_id"], timeout=60)
+    for i in range(4):
+        run = server.run("echo start; (true); ls / | wc -l", "bash", session_id=session)
+        # Nothing of a comet is older than a run that begins right behind it.
+        if i == 0 and bomb == "comet" and run["status"] == "failed":
+            continue
+        assert run["status"] == "completed" and run["stdout"].startswith("start\n"), run
+        assert "start fewer" not in run.get("note", ""), run
+    until(lambda: set(alive(server, session)) <= {"bash", "python3"} and len(alive(server, session)) <= 3)
+
+
+def test_what_filled_the_process_table_before_a_run_is_ended_and_named(server, session):
+    server.run("for i in $(seq 29); do sleep 300 & done 2>/dev/null", "bash", session_id=session)
+    run = server.run("for i in 1 2 3 4 5 6 7 8; do sleep 2 & done; wait; echo fine", "bash", session_id=session)
+    assert run["status"] == "completed" and run["stdout"] == "fine\n", run
+    assert "earlier runs" in run["note"] and "sleep" not in alive(server, session), run
+
+
+@pytest.mark.parametrize("code", ["bomb() { bomb | bomb; }; bomb", "bomb() { setsid sleep 300 & bomb | bomb; }; bomb"])
+def test_a_run_that_is_the_bomb_is_ended_and_spares_what_is_left(server, session, code):
+    server.run("setsid sleep 301 & disown", "bash", session_id=session)
+    run = server.run(code, "bash", session_id=session, timeout_seconds=20)
+    assert run["status"] == "failed" and run["error"]["cause"] == "pids", run
+    assert "sleep 301" in server.run("ps ax -o args || cat /proc/[0-9]*/cmdline | tr '\\0' ' '", "bash", session_id=session)["stdout"]
+
+
+def test_all_that_a_run_leaves_is_counted(server, session):
+    note = server.run("for i in $(seq 12); do sleep 300 & done", "bash", session_id=session)["note"]
+    assert note.count("sleep 300 (pid ") == 5 and ", and 7 more; kill PID ends one" in note, note
+    assert server.run("kill -9 -1", "bash", session_id=session)
+    until(lambda: "sleep" not in alive(server, session))
+
+
 def test_an_interpreter_that_fills_the_process_table_gives_way(server, session):
     server.run("import os\nfor _ in range(60):\n    try: child = os.fork()\n    except OSError: break\n"
                "    if child == 0: os._exit(0)", session_id=session)  # zombies: nobody waits for them

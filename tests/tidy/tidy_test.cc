@@ -121,7 +121,7 @@ TEST(Tidy, HeadersForwardDeclareWhatIsDearToCompile) {
     for (const std::string& line : lines_of(file)) {
       EXPECT_FALSE(line.starts_with("#include <spdlog/")) << file;
       EXPECT_FALSE(line.starts_with("#include <nlohmann/json.hpp>"))
-          << file << ": json_fwd.hpp, and mcp/json_value.h for a member: whoever includes all of "
+          << file << ": json_fwd.hpp, and base/json_value.h for a member: whoever includes all of "
           << "json.hpp compiles two to three times as long";
     }
   }

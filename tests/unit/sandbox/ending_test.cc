@@ -371,6 +371,27 @@ TEST(EndByExit, StoppedByUs) {
   EXPECT_NE(run.error->lost.find("javascript interpreter restarted"), std::string::npos);
 }
 
+TEST(EndByExit, TheOneLimitOfTheDiskIsNamed) {
+  const auto message = [](box::DiskLimit limit) {
+    Observed observed;
+    observed.stop_cause = Cause::kDisk;
+    observed.disk_limit = limit;
+    return by_exit(SIGKILL, observed, Language::kBash).error->message;
+  };
+  const auto names = [&](box::DiskLimit limit, const char* words) {
+    return message(limit).find(words) != std::string::npos;
+  };
+  using box::DiskLimit;
+  for (const DiskLimit limit : {DiskLimit::kBytes, DiskLimit::kFiles, DiskLimit::kBytesAndFiles}) {
+    EXPECT_EQ(names(limit, "limits.disk_mb"), limit != DiskLimit::kFiles);
+    EXPECT_EQ(names(limit, "limits.files"), limit != DiskLimit::kBytes);
+    EXPECT_FALSE(names(limit, "host"));
+  }
+  EXPECT_TRUE(names(DiskLimit::kRoomOfHost, "host"));
+  EXPECT_FALSE(names(DiskLimit::kRoomOfHost, "limits."));
+  EXPECT_TRUE(names(DiskLimit::kNotCounted, "could not be counted"));
+}
+
 TEST(EndWithoutProcess, KeepsTheCause) {
   auto run = run_of(Language::kPython);
   box::end_without_process(run, Cause::kSandboxLost, "why");

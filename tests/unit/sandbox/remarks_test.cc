@@ -68,7 +68,8 @@ TEST(Remarks, TheFlagThatOpensANetworkIsNamed) {
   Record run;
   sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: example.com\n");
   EXPECT_TRUE(says(run, "--allow HOST") && says(run, "--packages"));
-  EXPECT_TRUE(says(run, "hutch sessions allow session-1 HOST, at once"));
+  EXPECT_FALSE(says(run, "hutch stdio")) << "hutch serve may be what runs";
+  EXPECT_TRUE(says(run, "hutch sessions allow session-1 HOST (at once)"));
 }
 
 TEST(Remarks, WhatANetworkByNameLeavesOutIsNamed) {
@@ -101,6 +102,15 @@ TEST(Remarks, TheLimitOfProcessesIsNamed) {
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};
   sandbox::box::add_remarks(run, closed(), "", "");
   EXPECT_TRUE(says(run, "limits.processes"));
+}
+
+TEST(Remarks, WhoeverFilledTheProcessTableIsNamed) {
+  Record run;
+  run.error = sandbox::RunError{"BlockingIOError", "[Errno 11] fork", "", Cause::kPids, "", ""};
+  run.note = sandbox::box::note_of_left_processes(closed().limits);
+  sandbox::box::add_remarks(run, closed(), "", "");
+  EXPECT_TRUE(says(run, "earlier runs") && says(run, "limits.processes"));
+  EXPECT_FALSE(says(run, "start fewer"));
 }
 
 TEST(Remarks, MemoryThatWasRefusedNamesTheLimit) {
@@ -143,6 +153,14 @@ TEST(Remarks, AFullHeapOfJavaScriptSaysWhatToDo) {
   EXPECT_TRUE(says(went_on, "--max-old-space-size"));
 }
 
+TEST(Remarks, SanitizersThatGetNoShadowAreToldSo) {
+  Record run;
+  sandbox::box::add_remarks(run, closed(), "",
+                            "==13==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 "
+                            "(15392894357504) bytes at address 2008fff7000 (errno: 12)\n");
+  EXPECT_TRUE(says(run, "-fsanitize=undefined"));
+}
+
 TEST(Remarks, DuckdbsPartOfTheMemoryIsNamed) {
   Record run;
   run.language = sandbox::Language::kSql;
@@ -176,12 +194,52 @@ TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
     sandbox::box::add_remarks(program, session, "", words);
     EXPECT_TRUE(says(program, "limits.disk_mb")) << words;
   }
+  for (const char* words : {"bash: line 1:     5 File size limit exceededdd if=/dev/zero of=big2\n",
+                            "File size limit exceeded\n", "OSError: [Errno 27] File too large\n",
+                            "Error: EFBIG: file too large, write\n"}) {
+    Record went_on;
+    went_on.status = sandbox::RunStatus::kCompleted;
+    went_on.exit_code = 0;
+    sandbox::box::add_remarks(went_on, session, "", words);
+    EXPECT_TRUE(says(went_on, "limits.disk_mb")) << words;
+  }
+  Record refused_above;
+  refused_above.status = sandbox::RunStatus::kCompleted;
+  refused_above.exit_code = 0;
+  sandbox::box::add_remarks(refused_above, session, "", "upload: File size limit exceeded\n");
+  EXPECT_EQ(refused_above.note, "");
+  Record silent;
+  silent.status = sandbox::RunStatus::kFailed;
+  silent.exit_code = 153;
+  sandbox::box::add_remarks(silent, session, "", "");
+  EXPECT_TRUE(says(silent, "limits.disk_mb"));
   for (const char* words : {"413 File too large\n", "HTTP 413: File too large\n",
                             "upload: File too large. At most 10 MB\n"}) {
     Record refused_elsewhere;
     sandbox::box::add_remarks(refused_elsewhere, session, "", words);
     EXPECT_EQ(refused_elsewhere.note, "") << words;
   }
+}
+
+TEST(Remarks, OfTheLimitsOfTheDiskTheOneIsNamedThatWasReached) {
+  sandbox::BoxSpec session;
+  session.limits.files = 2000;
+  const auto note = [&](const char* name, const char* message) {
+    Record run;
+    run.error = sandbox::RunError{name, message, "", Cause::kDisk, "", ""};
+    sandbox::box::add_remarks(run, session, "", "");
+    return run.note;
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+  };
+  const std::string files = note("DiskLimit", "limit of 2000 files (limits.files) was reached");
+  EXPECT_TRUE(has(files, "2000 files") && !has(files, "disk_mb")) << files;
+  const std::string bytes = note("DiskLimit", "limit of 9 MB (limits.disk_mb) was reached");
+  EXPECT_TRUE(has(bytes, "limits.disk_mb") && !has(bytes, "limits.files")) << bytes;
+  EXPECT_EQ(note("DiskLimit", "the host's disk, on which the session lies, is nearly full"), "");
+  const std::string quota = note("OSError", "[Errno 122] Disk quota exceeded");
+  EXPECT_TRUE(has(quota, "limits.disk_mb") && has(quota, "limits.files")) << quota;
 }
 
 }  // namespace

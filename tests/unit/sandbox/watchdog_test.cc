@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "tests/support/temporary_directory.h"
 
@@ -30,7 +31,7 @@ class WatchdogTest : public testing::Test {
       ++looks_;
       return std::int64_t{0};
     };
-    watched_.disk_limit_reached = [] {};
+    watched_.disk_limit_reached = [this](DiskLimit limit) { told_.push_back(limit); };
     watched_.disk_room_low = [this] { is_told_of_the_floor_ = true; };
     watched_.disk_uncountable = [](Uncountable) {};
     watched_.process_limit_reached = watched_.processes_uncountable =
@@ -68,6 +69,7 @@ class WatchdogTest : public testing::Test {
   int looks_ = 0;  // at the disk, that came to their end
   int ticks_ = 0;  // that asked for the host's room
   bool is_told_of_the_floor_ = false;
+  std::vector<DiskLimit> told_;
   Watchdog::Watched watched_;
   std::unique_ptr<EventLoop> loop_ = std::move(EventLoop::create().value());
   std::unique_ptr<Watchdog> watchdog_;
@@ -117,6 +119,66 @@ TEST_F(WatchdogTest, BelowTheFloorALookTellsWhoWrites) {
   wait_for_looks(4);
   EXPECT_FALSE(is_told_of_the_floor_) << "another one writes";
   EXPECT_GE(ticks_, 4);
+}
+
+// Says to each look what is there: a size in mebibytes and a number of files.
+std::function<DiskUsage(const DiskUsage&, const std::stop_token&, const std::stop_token&)> seen(
+    std::vector<std::pair<std::int64_t, std::int64_t>> usages) {
+  return [usages = std::move(usages), look = std::size_t{0}](
+             const DiskUsage&, const std::stop_token&, const std::stop_token&) mutable {
+    const auto [mebibytes, files] = usages[std::min(look++, usages.size() - 1)];
+    DiskUsage usage;
+    usage.bytes = mebibytes * kMebibyte;
+    usage.files = files;
+    return usage;
+  };
+}
+
+TEST_F(WatchdogTest, TheLimitThatWasReachedIsNamed) {
+  limits_.files = 100;
+  const Watchdog::Watched again = watched_;
+  using Case = std::pair<std::pair<std::int64_t, std::int64_t>, DiskLimit>;
+  for (const auto& [usage, limit] :
+       {Case{{21, 5}, DiskLimit::kBytes}, Case{{5, 101}, DiskLimit::kFiles},
+        Case{{21, 101}, DiskLimit::kBytesAndFiles}}) {
+    told_.clear();
+    watched_ = again;
+    watched_.disk_usage = seen({{1, 1}, usage});
+    start();
+    turn_until([this] { return !told_.empty(); });
+    EXPECT_EQ(told_, std::vector{limit});
+  }
+}
+
+TEST_F(WatchdogTest, WhatMakesRoomBeyondTheLimitGoesOn) {
+  limits_.files = 100;
+  // More than twice as many as may be, and fewer with each look.
+  watched_.disk_usage = seen({{1, 1}, {1, 900}, {1, 800}, {1, 700}, {1, 600}, {1, 500}});
+  start();
+  wait_for_looks(6);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kFiles}) << "when there were 900";
+}
+
+TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
+  watched_.disk_usage = seen({{1, 1}, {30, 1}, {25, 1}, {21, 1}});
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();  // it writes, and ends
+  watchdog_->run_begins();
+  wait_for_looks(3);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
+  watched_.disk_usage = seen({{1, 1}, {30, 1}, {35, 1}});
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();
+  watchdog_->run_begins();
+  wait_for_looks(1);
+  EXPECT_TRUE(told_.empty());
+  wait_for_looks(1);
+  EXPECT_EQ(told_.size(), 1U);
 }
 
 TEST_F(WatchdogTest, AQuotaDoesNotHideTheFloor) {

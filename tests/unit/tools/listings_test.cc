@@ -12,7 +12,9 @@
 #include "sessions/run_table.h"
 #include "sessions/session.h"
 #include "sessions/session_table.h"
+#include "sessions/sqlite.h"
 #include "sessions/store.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/mcp/change_watch.h"
 #include "tools/mcp/run_tasks.h"
@@ -29,7 +31,7 @@ class ListingsTest : public tools::fake::ToolsFixture {
     return store_->sessions.create(session, std::nullopt, 10'000).value().id;
   }
 
-  // Ended, with a record that whoever reads it stumbles over.
+  // Makes one that has ended.
   std::string made_run(const std::string& session_id, std::int64_t queued_at) {
     sessions::Run run;
     run.id = base::random_id("run_");
@@ -37,7 +39,7 @@ class ListingsTest : public tools::fake::ToolsFixture {
     run.language = "python";
     run.queued_at = queued_at;
     EXPECT_TRUE(store_->runs.insert(run).ok());
-    EXPECT_TRUE(store_->runs.finish(run.id, "completed", queued_at + 5, "no JSON", {}).value());
+    EXPECT_TRUE(store_->runs.finish(run.id, sessions::testing::end_at(queued_at + 5), {}).value());
     return run.id;
   }
 
@@ -59,6 +61,9 @@ TEST_F(ListingsTest, TasksComeInPagesWithoutTheirRecords) {
           store_->sessions.set_status(session, sessions::SessionStatus::kDestroyed, "").value());
     }
   }
+  // Whoever reads how they ended stumbles over it.
+  const auto database = sessions::Database::open(directory_ + "/hutch.db").value();
+  ASSERT_TRUE(database->execute("UPDATE runs SET record = 'no JSON'").ok());
   const mcp::Principal caller{principal_, {}};
   const auto first = tasks.list(caller, "").value();
   ASSERT_EQ(first.tasks.size(), 100U);

@@ -227,6 +227,26 @@ TEST(PortHead, HidesWhatIsOurs) {
   EXPECT_FALSE(head_for_server("GET /other HTTP/1.1\r\nHost: h\r\n\r\n", how).ok());
 }
 
+// They are told from a server's own, and no other header is looked at.
+TEST(PortHead, HidesTokensOfHutchAtAHostOfItsOwn) {
+  const std::string digits(96, 'a');
+  const auto text_of = [](const std::string& lines) {
+    const auto head = head_for_server("GET / HTTP/1.1\r\nHost: h\r\n" + lines + "\r\n",
+                                      {.port = 80, .keeps_origin = true});
+    return head.ok() ? head.value().text : head.error().message;
+  };
+  for (const std::string& line :
+       {"Authorization: Bearer hutch_" + digits, "authorization: bearer   e2b_" + digits,
+        "x-api-key: hutch_" + digits, "X-API-Key: x\r\nX-API-Key: hutch_" + digits,
+        "Authorization: Basic x, Bearer hutch_hutch_" + digits}) {
+    EXPECT_EQ(text_of(line + "\r\n").find(digits), std::string::npos) << line;
+  }
+  for (const char* line : {"Authorization: Bearer hutch_theirs\r\n", "X-API-Key: e2b_\r\n",
+                           "Authorization: Basic dXNlcjpodXRjaF8=\r\n"}) {
+    EXPECT_NE(text_of(line).find(line), std::string::npos) << line;
+  }
+}
+
 TEST(PortHead, KeepsCookiesButOurs) {
   const Inward how{.port = 80,
                    .prefix = "",

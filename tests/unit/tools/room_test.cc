@@ -31,6 +31,7 @@
 #include "sessions/session_table.h"
 #include "sessions/sessions.h"
 #include "sessions/store.h"
+#include "tests/unit/sessions/run_ends.h"
 #include "tests/unit/tools/tools_fixture.h"
 
 namespace {
@@ -193,7 +194,7 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
          run.language = "python";
          run.server_id = "gone";
          ASSERT_TRUE(store_->runs.insert(run).ok());
-         EXPECT_TRUE(store_->runs.finish(run.id, "completed", 1, "{}", {}).value());
+         EXPECT_TRUE(store_->runs.finish(run.id, sessions::testing::end_at(1), {}).value());
        }},
       {"a box that lives",
        [&](const auto& s) {

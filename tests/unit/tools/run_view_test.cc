@@ -80,6 +80,29 @@ TEST(RunView, LongOutputIsHeadAndTail) {
   EXPECT_EQ(value["truncated"]["stdout"]["file"], "/runs/run_x/stdout");
 }
 
+// A number of which the first digits are missing is another number.
+TEST(RunView, LinesAreWholeWhereOutputIsCut) {
+  for (const int lines : {5'000, 400'000}) {
+    sandbox::Run run = finished_run();
+    std::string output;
+    for (int i = 0; i < lines; ++i) output += std::to_string(1'000'000 + i) + "\n";
+    const auto text = view_of(run, output)["stdout"].get<std::string>();
+    std::istringstream shown(text);
+    std::size_t numbers = 0, missing = 0;
+    for (std::string line; std::getline(shown, line);) {
+      if (line.starts_with("... ")) {
+        missing = std::stoul(line.substr(4));
+      } else {
+        EXPECT_EQ(line.size(), 7U) << line;
+        ++numbers;
+      }
+    }
+    EXPECT_GT(numbers, 1'000U);
+    // The end of the line before stands for the first of those that are missing.
+    EXPECT_EQ(8 * numbers + missing, output.size() + 1);
+  }
+}
+
 TEST(RunView, ACharacterOfWhichThereIsOnlyTheBeginningIsShownOnceItIsWhole) {
   sandbox::Run run = finished_run();
   run.status = sandbox::RunStatus::kRunning;

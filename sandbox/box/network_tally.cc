@@ -1,12 +1,11 @@
-// Adds what hutch-egress tells a box to the runs that are on; when there is none, its bytes go to
-// the next run.
+#include "sandbox/box/network_tally.h"
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "base/shortened_text.h"
-#include "sandbox/box/runs.h"
 
 namespace sandbox::box {
 
@@ -37,18 +36,13 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
 
 }  // namespace
 
-void Runs::network_used(const json& event) {
+void NetworkTally::add(const json& event, const std::vector<Run*>& on) {
   if (telemetry_hosts_.is_about(event)) return;
   const std::int64_t port = base::integer_or(event, "port", 0);
   const std::string host =
       base::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");
-  bool told = false;
-  for (const auto& [id, job] : jobs_) {
-    if (job->run.started_at_ms == 0) continue;
-    add_use(event, host, job->run.network);
-    told = true;
-  }
-  if (!told) bytes_between_runs_ += bytes_of(event);
+  for (Run* run : on) add_use(event, host, run->network);
+  if (on.empty()) between_runs_ += bytes_of(event);
 }
 
 }  // namespace sandbox::box
