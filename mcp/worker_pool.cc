@@ -14,6 +14,8 @@ constexpr std::chrono::seconds kRemembered{1};
 // However many others fill the queue, who has nothing in it finds a place beside it: so large a
 // part of it is beside it, and nobody has more than one of those places.
 constexpr std::size_t kPartBeside = 10;
+// A rest after a long piece of work: the pieces of a flood are short.
+constexpr std::chrono::milliseconds kRestMost{100};
 
 // Returns how long this thread has had a processor.
 std::chrono::nanoseconds processor_time() {
@@ -250,7 +252,8 @@ void WorkerPool::work() {
     Asker& last = done.asker->second;
     const bool is_bounded = last.share.at_work_beside_others_max != kNoMaximum;
     if (is_bounded && !last.queue.empty()) {
-      last.rests_until = std::chrono::steady_clock::now() + worked;
+      const auto rest = std::min<std::chrono::nanoseconds>(worked, kRestMost);
+      last.rests_until = std::max(last.rests_until, std::chrono::steady_clock::now() + rest);
     }
     --busy_;
     leave(done.asker);  // who had its share may have a turn again; this thread looks itself

@@ -37,10 +37,10 @@ constexpr const char* kLostSinceStored =
 
 base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader reader) {
   if (row.has_ended()) {
-    // On a full disk it stays unread, which is the safe side.
-    if (reader != Reader::kNobody && !row.was_read) (void)ground_.store.runs.set_read(row.id);
     // The end may have been deleted for its age since the row was read.
     auto end = TRY(ground_.store.runs.end_of(row.id));
+    // On a full disk it stays unread, which is the safe side.
+    if (reader != Reader::kNobody && !row.was_read) (void)ground_.store.runs.set_read(row.id);
     if (!end) return run_of(row);
     return std::move(*end);
   }

@@ -154,9 +154,7 @@ Watchdog::Watched Box::watched() {
   watched.processes_uncountable = [this] {
     limit_reached(Cause::kPids, reason_of(Uncountable::kProcesses));
   };
-  watched.processes_refused = [this] {
-    (void)runs_->end_left_behind_where_most(spec_.limits.processes * 3 / 4);
-  };
+  watched.processes_refused = [this] { processes_refused(); };
   watched.process_limit_reached = [this] { limit_reached(Cause::kPids); };
   watched.memory_ran_out = [this] { runs_->stop_after_oom_kill(); };
   return watched;
@@ -328,14 +326,25 @@ Isolation Box::isolation() const {
           .credentials = spec_.credentials};
 }
 
+// A look at all processes takes this thread's time.
+void Box::processes_refused() {
+  const auto now = steady_clock::now();
+  if (refusals_looked_at_ && now - *refusals_looked_at_ < kLeftBehindPatience) return;
+  refusals_looked_at_ = now;
+  (void)runs_->end_left_behind_where_most(spec_.limits.processes * 3 / 4);
+}
+
 void Box::limit_reached(Cause cause, const std::string& why, DiskLimit disk_limit) {
   if (rest_->is_frozen())
     return;  // it takes no more, and cannot be ended: the next look after it tells again
   if (runs_->busy()) {
-    // A run is not ended for processes that were there before it. Should it be the one that fills
-    // the table all the same, the next look tells.
-    if (cause == Cause::kPids && why.empty() &&
+    // A run is not ended for processes that were there before it, but where they come again at
+    // once, or it fills the table itself, it is.
+    const auto now = steady_clock::now();
+    const bool again = left_ended_for_run_ && now - *left_ended_for_run_ < kLeftBehindPatience;
+    if (cause == Cause::kPids && why.empty() && !again &&
         runs_->end_left_behind_where_most(spec_.limits.processes / 2)) {
+      left_ended_for_run_ = now;
       return;
     }
     if (!why.empty()) runs_->note_all(why);

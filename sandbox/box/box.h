@@ -66,6 +66,7 @@ class Box {
   [[nodiscard]] Isolation isolation() const;
   void end(Cause cause, const std::string& why);
   // `why`: what is not said by the cause.
+  void processes_refused();
   void limit_reached(Cause cause, const std::string& why = "",
                      DiskLimit disk_limit = DiskLimit::kRoomOfHost);
 
@@ -102,6 +103,8 @@ class Box {
   std::int64_t writers_killed_ = 0;
   // When something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
+  std::optional<std::chrono::steady_clock::time_point> left_ended_for_run_;
+  std::optional<std::chrono::steady_clock::time_point> refusals_looked_at_;
   bool ended_ = false;
   std::chrono::steady_clock::time_point last_attached_ = std::chrono::steady_clock::now();
 };

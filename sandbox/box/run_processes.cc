@@ -376,11 +376,14 @@ Processes read_processes(const InitProcess& init, base::WorkBudget& budget) {
   return processes;
 }
 
-// A whole group at once, where it is all left: nothing of it forks meanwhile.
-void end_left(InitProcess& init, const Shares& shares) {
+// A whole group at once, where it is all left: nothing of it forks meanwhile. The kernel's lists
+// may lack a process while others are reaped, hence a worker's group, which has its pid, is never
+// one.
+void end_left(InitProcess& init, const Shares& shares, const std::set<pid_t>& workers) {
   std::set<pid_t> groups;
   for (const auto& [host_pid, process] : shares.left) {
-    if (process.group > 1 && !shares.groups_on.contains(process.group)) {
+    if (process.group > 1 && !workers.contains(process.group) &&
+        !shares.groups_on.contains(process.group)) {
       groups.insert(process.group);
     }
   }
@@ -405,9 +408,9 @@ LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on
     for (const auto& [host_pid, process] : shares.left) found.sessions.insert(process.session);
     const bool are_most = shares.left_tasks >= least && shares.left_tasks > shares.on_tasks;
     if (round == 0 && (!are_most || budget.spent())) return found;
-    if (shares.left.empty()) break;
+    if (shares.left.empty() || budget.spent()) break;
     found.ended = true;
-    end_left(init, shares);
+    end_left(init, shares, on.workers);
     known.left_sessions.insert(found.sessions.begin(), found.sessions.end());
   }
   return found;

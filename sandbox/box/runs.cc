@@ -51,7 +51,7 @@ constexpr const char* kNoShare =
     ": only 1 MB of variables is stored, since what your sessions have stored takes a tenth of the "
     "disk (delete_session makes room)";
 constexpr const char* kDuringThisRun =
-    "others ran meanwhile: files and network told here may be theirs";
+    "others ran meanwhile: files and network changed during this run, maybe by them";
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
 
@@ -773,7 +773,8 @@ void Runs::release() {
 
 void Runs::stop_all(Cause cause, DiskLimit disk_limit) {
   for (auto& [id, job] : jobs_) {
-    if (!job->stop_cause) job->disk_limit = disk_limit;
+    const bool stops = !job->stop_cause && job->run.status == RunStatus::kRunning;
+    if (stops) job->disk_limit = disk_limit;
     stopper_.stop(*job, cause);
   }
 }
@@ -790,6 +791,7 @@ std::set<pid_t> Runs::workers() const {
 void Runs::end_left_behind() { end_all_processes_but(context_.init, workers()); }
 
 bool Runs::end_left_behind_where_most(std::int64_t least) {
+  if (stopper_.is_frozen()) return false;  // nothing ends now, and pid 1 hears nothing
   RunsThatAreOn on{workers(), {}, left_sessions_};
   for (const auto& [id, job] : jobs_) {
     if (job->worker != nullptr) on.began[job->worker->pid()] = job->started_process_time;

@@ -170,6 +170,7 @@ void Watchdog::look_at_disk() {
       disk_looked_at_ = Clock::now();
       if (usage.cut_short) {
         next_disk_look_ = disk_looked_at_;
+        began_after_writes_ = began_after_writes_ || is_first_look_;
         return;
       }
       hurried_ = false;

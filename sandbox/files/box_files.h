@@ -91,6 +91,10 @@ struct ListResult {
   bool truncated = false;
   // All that was left out comes behind the last entry, and a list with `after` has it.
   bool goes_on = false;
+  // These say so of what is not deeper than `max_depth`: some is missing for want of time or
+  // number, or comes behind the last entry.
+  bool lacks_some = false;
+  bool has_more_behind = false;
 };
 
 // Safe from many threads; each call switches the ids of its own thread only.

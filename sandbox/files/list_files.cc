@@ -108,6 +108,8 @@ class Lister {
     const bool lacks_some_between = cut_ || out_of_bounds_ || walk_.lost_place();
     result.truncated = lacks_some_between || entries_.dropped_some();
     result.goes_on = entries_.dropped_some() && !lacks_some_between;
+    result.lacks_some = out_of_bounds_ || walk_.lost_place();
+    result.has_more_behind = entries_.dropped_some();
     return failure;
   }
 

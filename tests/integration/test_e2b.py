@@ -219,6 +219,9 @@ def test_files(sandbox):
     assert {entry.name: entry.type.value for entry in sandbox.files.list(".") if entry.name in ("far", "many")} == {"far": "symlink", "many": "dir"}
     assert sandbox.files.get_info("far").type.value == "symlink" and sandbox.files.get_info("many").size > 0
     assert sandbox.files.make_dir("deep/er") and not sandbox.files.make_dir("deep/er")
+    sandbox.files.make_dir("deep/er/still")
+    assert [entry.path for entry in sandbox.files.list("/home/user/deep", depth=1)] == ["/home/user/deep/er"]
+    assert [entry.path for entry in sandbox.files.list("/home/user", depth=2) if "deep" in entry.path] == ["/home/user/deep", "/home/user/deep/er"]
     assert sandbox.files.rename("many/1", "deep/er/-x").path == "/home/user/deep/er/-x" and sandbox.files.read("deep/er/-x") == "1"
     sandbox.files.remove("deep")
     assert not sandbox.files.exists("deep")

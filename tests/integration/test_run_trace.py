@@ -90,7 +90,7 @@ def test_the_record_has_it_and_no_client_does(state):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (["--trace", "-f", "x"], "--trace"), (["--trace", "run_x"], "no run or session run_x of yours"), (["x"], "hutch sessions ls")])
+    (["--trace", "-f", "x"], "--trace"), (["--trace", "run_x"], "no run or session run_x of yours"), (["x"], " sessions ls`")])
 def test_what_it_cannot_show_it_says(state, arguments, words):
     said = subprocess.run([hutch_binary(), "logs", *arguments, "--state-dir", state], capture_output=True, text=True, check=False)
     assert said.returncode and words in said.stderr

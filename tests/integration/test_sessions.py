@@ -171,7 +171,7 @@ def test_commands(state):
     command(state, "sessions", "rm", "shell")
     for verb in ("show", "rm", "pause", "resume"):
         failed = command(state, "sessions", verb, "nothing", check=False)
-        assert failed.returncode == 1 and "`hutch sessions ls`" in failed.stderr, failed
+        assert failed.returncode == 1 and " sessions ls` shows" in failed.stderr, failed
         assert "_session" not in failed.stderr, "the tools of clients are none of the shell's"
 
 

@@ -108,7 +108,9 @@ std::string own_way(const std::string& name, const std::string& session_id,
                     const std::string& command) {
   const std::string way = "create_session with network {\"allow\": [\"" + name + "\"]} has it";
   if (session_id.empty()) return way;
-  return way + "; this session: " + command + " sessions allow " + session_id + " " + name;
+  const bool is_word = name.find_first_of(" *") == std::string::npos;
+  return way + "; this session: " + command + " sessions allow " + session_id + " " +
+         (is_word ? name : base::quoted_for_shell(name));
 }
 
 base::Error with_own_way(base::Error error, const sessions::GrantedFolders& folders) {

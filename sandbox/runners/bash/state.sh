@@ -428,17 +428,17 @@ __hutch_leave() {
 
 # Of code that failed, and of code that looked where a chat has its files: whatever came after that.
 __hutch_explain_paths() {
-  local before=$'(^|[[:space:]"\'=(<>])' part=$'[^][:space:]"\';&|()<>[/]+'
-  local chat="$before((/mnt/user-data/outputs|/mnt/user-data|/mnt/data|/mnt/skills|/home/claude)(/$part)*)([^[:alnum:]_.-]|\$)"
-  local machine="$before((/Users|/home/$part|/mnt/c|[A-Za-z]:[/\\\\]Users|~/(Desktop|Documents|Downloads))([/\\\\]$part)+)"
   case $__hutch_code in
-    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) [[ ${#__hutch_code} -lt 20000 ]] || builtin return 0 ;;
+    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) [[ ${#__hutch_code} -lt 20000 && $__hutch_status != 130 ]] || builtin return 0 ;;
     *) builtin return 0 ;;
   esac
-  if [[ $__hutch_code =~ $chat && ($__hutch_status != 0 || $__hutch_code != *'<<'*) ]]; then
+  local __hutch_before=$'(^|[[:space:]"\'=(<>])' __hutch_part=$'[^][:space:]"\';&|()<>[/$*?{]+'
+  local __hutch_chat="$__hutch_before((/mnt/user-data/outputs|/mnt/user-data|/mnt/data|/mnt/skills|/home/claude)(/$__hutch_part)*)([^[:alnum:]_.-]|\$)"
+  local __hutch_machine="$__hutch_before((/Users|/home/$__hutch_part|/mnt/c|[A-Za-z]:[/\\\\]Users|~/(Desktop|Documents|Downloads))([/\\\\]$__hutch_part)+)"
+  if [[ $__hutch_code =~ $__hutch_chat && ($__hutch_status != 0 || $__hutch_code != *'<<'*) ]]; then
     [[ ! -e ${BASH_REMATCH[3]} ]] || builtin return 0
     builtin set -- "${BASH_REMATCH[3]}"
-  elif [[ $__hutch_status != 0 && $__hutch_code =~ $machine ]]; then
+  elif [[ $__hutch_status != 0 && $__hutch_code =~ $__hutch_machine ]]; then
     builtin set -- "${BASH_REMATCH[2]/#'~'/"$HOME"}"
     [[ $1 != /home/user/* || $1 == /home/user/@(Desktop|Documents|Downloads)/* ]] && [[ ! -e $1 ]] || builtin return 0
   else

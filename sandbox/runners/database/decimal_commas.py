@@ -6,7 +6,7 @@ import re
 _REFUSED = r"No function matches [^\n]*\bVARCHAR\b|Cannot (?:mix|compare) values of type VARCHAR"
 _UNCONVERTED = r"[Cc]ould not convert string ['\"]-?[\d.]*\d,\d+['\"] to"
 _DECIMAL = re.compile(r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*$")
-_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\s*$")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?\s*$")
 _PLAIN = re.compile(r"\s*[-+]?[\d.]+\s*$")
 _OTHERS_ONE_IN = 4  # such as n/a
 _FILES = re.compile(r"""'([^'\n]+\.(?:csv|tsv|txt)(?:\.gz)?)'|"([^"\n]+\.(?:csv|tsv)(?:\.gz)?)\"""", re.IGNORECASE)
@@ -29,9 +29,9 @@ def way(sql, tables, first_rows):
 
 
 def _column_of(names, rows, sql):
-    """That which the statement names, or the first such one, and which pattern its values have."""
+    """That which the statement names, or the first such one where it names all, and which pattern its values have."""
     found = [(name, kind) for name, values in zip(names, zip(*rows)) if (kind := _kind_of(values))]
-    return next((one for one in found if one[0].lower() in sql.lower()), found[0] if found else ("", None))
+    return next((one for one in found if one[0].lower() in sql.lower()), found[0] if found and "*" in sql else ("", None))
 
 
 def _kind_of(values):

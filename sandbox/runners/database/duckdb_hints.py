@@ -58,7 +58,9 @@ def shortened(message):
     given = (call[1] or call[2] or "").replace("_LITERAL", "").split(", ") if call else []
 
     def likeness(line):
-        types = [part.split()[-1] for part in line.partition("(")[2].rpartition(") ->")[0].split(", ") if part != "/"]
+        arguments = line.partition("(")[2]
+        arguments = arguments.rpartition(") ->")[0] or arguments.strip().removesuffix(")")
+        types = [words[-1] for part in arguments.split(", ") if part != "/" and (words := part.split())]
         return (len(types) == len(given)) + sum(one == other for one, other in zip(types, given))
 
     chosen = sorted(lines, key=likeness, reverse=True)[:CANDIDATES_MAX]

@@ -8,7 +8,7 @@ from hutch_runner.patterns import Pattern
 _MACHINE = r"/Users(?:/|$)|/home/(?!user(?:/|$))[^/]+/|[A-Za-z]:[\\/]|/mnt/c/|(?:~|/home/user)/(?:Desktop|Documents|Downloads)/"
 _CHAT = r"(/mnt/user-data|/mnt/data|/mnt/skills|/home/claude)(?:/|$)"
 _OF_A_MACHINE, _OF_A_CHAT = Pattern(_MACHINE), Pattern(_CHAT)
-_QUOTED = Pattern(rf"""["']((?:{_MACHINE}|{_CHAT})[^"']*)|(?:^|[\s:])((?:{_MACHINE}|{_CHAT})\S*)""")
+_QUOTED = Pattern(rf"""["']((?:{_MACHINE}|{_CHAT})[^"']*)|(?:^|(?<!url:)[\s:])((?:{_MACHINE}|{_CHAT})\S*)""")
 
 _NO_FILES = ("(this session sees no files of the user's machine: whoever runs hutch grants a folder, which is at /mnt/NAME then, with "
              "`--mount NAME=PATH`; or the user gives the file's content, for write_file)\n")

@@ -7,21 +7,23 @@ from hutch_runner.patterns import Pattern
 
 _QUOTED = Pattern(r"'([^']+)'")
 _LABELS_MAX = 1000  # are compared
+_COMPARED_MAX = 80  # characters
 _NEAR, _NAMED = 3, 8
 
 
 def near_labels(failure):
     """Half a sentence, or nothing: what is near of what was looked in, or else what that has."""
-    labels = _labels_looked_in(failure.__traceback__)
+    index = _labels_looked_in(failure.__traceback__)
+    labels = [label for label in islice(index, _LABELS_MAX) if isinstance(label, str)]
     missing = [name for name in _asked(failure) if name not in labels]
     if not missing or not labels:
         return ""
     near = list(dict.fromkeys(label for name in missing[:_NEAR] for label in _near(name, labels)))[:2 * _NEAR]
     if near:
         return f"the nearest here: {', '.join(map(repr, near))}"
-    if not isinstance(failure, KeyError):
-        return ""  # it may have been no label
-    more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
+    if not isinstance(failure, KeyError) or len(labels) < min(len(index), _LABELS_MAX):
+        return ""  # it may have been no label; and others are no text
+    more = f" and {len(index) - _NAMED} more" if len(index) > _NAMED else ""
     return f"there are: {', '.join(map(repr, labels[:_NAMED]))}{more}"
 
 
@@ -30,6 +32,8 @@ def _asked(failure):
     if not isinstance(failure, KeyError):
         return [failure.name] if isinstance(failure, AttributeError) else _QUOTED.split(str(failure))[1::2]
     key = failure.args[0] if failure.args else None
+    if isinstance(key, str) and key.startswith("Requested level"):
+        return []  # the name of an index
     if isinstance(key, str):
         return _QUOTED.split(key)[1::2] or [key.removeprefix("Column not found: ")]
     return [one for one in key if isinstance(one, str)] if isinstance(key, (tuple, list, sys.modules["pandas"].Index)) else []
@@ -41,12 +45,13 @@ def _labels_looked_in(step):
     while step is not None:
         frame = step.tb_frame
         is_of_pandas = "pandas/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith((".pyx", ".pxi"))
+        if is_of_pandas and frame.f_code.co_name == "get_group":
+            return ()  # the values of a column are meant
         if is_of_pandas:
             for name in ("self", "obj", "frame"):
                 found = _index_of(frame.f_locals.get(name), found)
         step = step.tb_next
-    labels = found if found is not None and is_of_pandas else ()
-    return [label for label in islice(labels, _LABELS_MAX) if isinstance(label, str)]
+    return found if found is not None and is_of_pandas else ()
 
 
 def _index_of(value, other):
@@ -67,7 +72,7 @@ def _near(name, labels):
     for label in labels:
         by_plain.setdefault(_plain(label), label)
     wanted = _plain(name)
-    found = difflib.get_close_matches(wanted, by_plain, _NEAR, 0.6)
+    found = difflib.get_close_matches(wanted, by_plain, _NEAR, 0.6) if len(wanted) <= _COMPARED_MAX else []  # which takes its square
     if len(wanted) > 2:
         found += [plain for plain in by_plain if wanted in plain and plain not in found]
     return [by_plain[plain] for plain in found[:_NEAR]]

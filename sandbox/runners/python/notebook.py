@@ -67,7 +67,7 @@ class Notebook:
 
     def translate(self, source, failure):
         """The cell as Python, when it is IPython's language; raises the SyntaxError when it is not."""
-        if not _OF_IPYTHON.search(source):
+        if not any(mark in source for mark in "%!?") or not _OF_IPYTHON.search(source):
             raise failure
         if not self.load():
             commands = 'for commands there is language: "bash"; ' if _COMMANDS.search(source) else ""
@@ -95,7 +95,7 @@ def without_magic_of_figures(source, failure):
 
     One at a time, and no other: a string may hold the same line."""
     lines, at = source.split("\n"), (failure.lineno or 0) - 1
-    magic = _OF_FIGURES.match(lines[at]) if 0 <= at < len(lines) else None
+    magic = _OF_FIGURES.match(lines[at]) if 0 <= at < len(lines) and "%" in lines[at] else None
     if magic is None:
         return None
     lines[at] = magic[1] + "pass"  # it may be all that a block has

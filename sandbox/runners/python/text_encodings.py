@@ -3,7 +3,7 @@
 _SEEN = 1 << 16  # bytes around the one that failed
 _RIGHT_FOR_ONE_WRONG = 2
 _WIDE_LEAST = 8  # bytes, to tell UTF-16 without its mark
-_OTHERS_ONE_IN = 3  # of text in Latin letters: where more bytes are beyond ASCII, it is another alphabet
+_OTHERS_ONE_IN = 3  # letters of text in Latin ones: where more are beyond ASCII, it is another alphabet
 
 
 def encoding_of(failure):
@@ -18,12 +18,13 @@ def encoding_of(failure):
     if any(byte < 32 and byte not in b"\t\n\r\f" for byte in data):
         return ""  # it is no text
     others = sum(byte >= 128 for byte in data)
+    letters = len(data) - others - sum(not chr(byte).isalpha() for byte in data if byte < 128)
     text = _characters_of(data)
     wrong = text.count("\ufffd")
     right = sum(character >= "\x80" for character in text) - wrong
     if not wrong and right:
         return "utf-8"
-    if right >= _RIGHT_FOR_ONE_WRONG * wrong or others * _OTHERS_ONE_IN > len(data):
+    if right >= _RIGHT_FOR_ONE_WRONG * wrong or others * _OTHERS_ONE_IN > others + letters:
         return ""  # damaged UTF-8, or a language that is not written in Latin letters
     try:
         data.decode("cp1252")
@@ -39,7 +40,9 @@ def is_of_file(failure):
         step = step.tb_next
     code = step.tb_frame.f_code if step is not None else None
     file = code.co_filename if code is not None else ""
-    return file.endswith((".pyx", "codecs.py", "<frozen codecs>")) or "/pandas/" in file or "/encodings/" in file
+    if "/encodings/" in file:
+        return code.co_qualname.startswith("Incremental")
+    return file.endswith((".pyx", "codecs.py", "<frozen codecs>")) or "/pandas/" in file
 
 
 def _characters_of(data):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from errno import EACCES, ENOENT, ENOTDIR, EPERM, EROFS
 
 from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
 from hutch_runner.index_names import index_name_of
@@ -10,6 +11,7 @@ from hutch_runner.standard_modules import loaded
 
 _MISSING = Pattern(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = Pattern(r"name '(\w+)' is not defined")
+_NOT_THERE = {EACCES, ENOENT, ENOTDIR, EPERM, EROFS}
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
 
@@ -63,6 +65,8 @@ def _way_to_bring(failure, message):
     """What to do about a file of another machine; empty for any other failure."""
     from hutch_runner import foreign_paths
 
+    if isinstance(failure, OSError) and failure.errno is not None and failure.errno not in _NOT_THERE:
+        return ""
     if isinstance(failure, OSError) and failure.filename is not None:
         return foreign_paths.way_for(os.fsdecode(failure.filename))
     # Libraries may name it in their words alone.

@@ -165,7 +165,10 @@ class Session:
         kind = type(failure.error)
         module = kind.__module__.lstrip("_")
         name = kind.__name__ if module == "builtins" else f"{module}.{kind.__name__}"
-        place = self.engine.place_of(failure.error, failure.statement)
+        try:
+            place = self.engine.place_of(failure.error, failure.statement)
+        except Exception:  # it looks at the user's data: what fails there is not to end the session
+            place = ""
         return failed(name, str(failure.error), place=place)
 
 

@@ -213,6 +213,6 @@ def raise_limits_again(facts):
 def attempt_raise(which, soft, hard):
     try:
         resource.setrlimit(which, (soft, hard + 1))
-        return True
+        return resource.getrlimit(which) != (soft, hard)  # that of core files is only said to be set
     except (ValueError, OSError):
         return False

@@ -161,6 +161,14 @@ def test_await_and_interrupt(notebook):
     assert notebook.run("1").text == "1"
 
 
+def test_a_typo_is_told_as_such_where_no_file_can_be_opened(start):
+    python = start("python")
+    ending = python.run("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\nfiles = []\nwhile True: files.append(open('/dev/null'))")
+    assert ending.error["name"] == "OSError"
+    assert python.run("x = = 1").error["name"] == "SyntaxError"
+    assert python.run("for file in files: file.close()\n1").text == "1"
+
+
 @pytest.fixture
 def bare(start, tmp_path):
     (tmp_path / "hidden").mkdir()

@@ -183,6 +183,8 @@ def test_columns_that_are_called_nearly_so(sales, code):
 
 
 @pytest.mark.parametrize("code, way", [
+    ("df.groupby('Region').get_group('West')", None), ("df.set_index('Region').index.get_level_values('Regio')", None),
+    ("pd.DataFrame({'a': [1], 0: [2]})['zzz']", None),
     ("df['zzz']", "(there are: 'umsatz ', 'Umsatz EUR', 'Region', '\\ufeffDatum')"), ("df['Datum']", "(the nearest here: '\\ufeffDatum')"),
     ("pd.Series({'alpha': 1})['alpa']", "(the nearest here: 'alpha')"), ("wide['zzz']", "'c7' and 12 more)"),
     ("df.apply(lambda row: {'Region': 1}['region'], axis=1)", None), ("{'Region': 1}['region']", None), ("df.loc['Region']", None), ("df.zzz", None),
@@ -211,7 +213,8 @@ def sales(tmp_path_factory, request):
     ("hutch.sql('SELECT * FROM \"/mnt/user-data/uploads/a.csv\"')", "files of the chat are not"),
     ("open('/Users/anna/a.csv')", "this session sees no files of the user's machine"), ("open('C:\\\\Users\\\\anna\\\\a.csv')", "this session sees no files of the user's"),
     ("open('/home/user/Downloads/a.csv')", "this session sees no files of the user's"), ("open('/home/user/nosuch')", None), ("open('/mnt/nosuch/a')", None),
-    ("raise OSError('no answer of http://host/Users/anna/')", None), ("open('/mnt/user-database')", None)])
+    ("raise OSError('no answer of http://host/Users/anna/')", None), ("raise OSError('Max retries exceeded with url: /Users/5')", None),
+    ("raise FileExistsError(17, 'File exists', '/home/user/Documents/x')", None), ("open('/mnt/user-database')", None)])
 def test_the_way_of_files_of_other_machines(python, code, way):
     last = python.run(code).stderr.splitlines()[-1]
     assert last.startswith(f"({way}") if way else "(" != last[0], last

@@ -90,6 +90,27 @@ def test_numbers_with_commas_that_are_text(german, code, way):
     assert last.startswith(way) if way else " is text, with " not in last, last
 
 
+def test_values_that_python_has_no_objects_for_end_nothing(duck):
+    assert duck.run("CREATE TEMP TABLE far AS SELECT '1,5' AS x, INTERVAL 2000000000 MONTH AS long").ok
+    failed = duck.run("SELECT sum(x) FROM far")
+    assert not failed.ok and "sum" in failed.stderr
+    assert duck.run("SELECT count(*) FROM far").ok
+
+
+def test_three_decimals_are_no_thousands(duck):
+    assert duck.run("CREATE TABLE kilos AS SELECT unnest(['0,500', '1,250', '12,125']) AS x").ok
+    assert "decimal commas" in duck.run("SELECT sum(x) FROM kilos").stderr
+
+
+def test_another_column_is_not_meant(german):
+    assert " is text, with " not in german.run("SELECT Name+1 FROM 'bom.csv'").stderr
+
+
+@pytest.mark.parametrize("code", ["SELECT * FROM range(DATE '2024-01-01', DATE '2024-01-31')", "SELECT * FROM generate_series(DATE '2024-01-01', DATE '2024-01-31')"])
+def test_candidates_without_a_result(duck, code):
+    assert "No function matches" in duck.run(code).stderr
+
+
 def test_commas_in_a_transaction_that_is_aborted(german):
     assert german.run("BEGIN").ok
     assert "decimal_separator" in german.run("SELECT Wert+1 FROM 'bom.csv'").stderr

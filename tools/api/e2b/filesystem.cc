@@ -81,8 +81,8 @@ base::Result<json> list_directory(const Services& services, const RpcCall& call)
   while (true) {
     const auto listed = TRY(files.list(path, options));
     for (const auto& one : listed.entries) entries.push_back(listed_entry(files, one, room));
-    if (!listed.truncated) break;
-    if (!listed.goes_on || listed.entries.empty() || entries.size() >= kListedMost) {
+    if (!listed.lacks_some && !listed.has_more_behind) break;
+    if (listed.lacks_some || listed.entries.empty() || entries.size() >= kListedMost) {
       return base::error(Error::Kind::kInvalid,
                          path + " has more entries than can be listed at once: list a part of it");
     }
