@@ -15,6 +15,8 @@ namespace sandbox {
 struct HostPlaces {
   std::vector<std::string> never;
   std::vector<std::string> never_writable;
+
+  friend bool operator==(const HostPlaces&, const HostPlaces&) = default;
 };
 
 // Returns the places that are never granted on any host, beside those that depend on the user and

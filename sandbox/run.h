@@ -168,6 +168,8 @@ Run without_results(const Run& run);
 
 // `run` as one JSON object: the wire to the server, record.json and the database column.
 nlohmann::json run_to_json(const Run& run);
+// A record.json that has more is not read.
+inline constexpr std::size_t kRecordBytesMax = std::size_t{32} << 20;
 
 // kInvalid for what run_to_json() cannot have made.
 base::Result<Run> run_from_json(const nlohmann::json& value);

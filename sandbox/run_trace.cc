@@ -28,8 +28,8 @@ constexpr std::array<HopWords, kHops> kWords{{
     {"hutch-box", "its first output came"},
     {"interpreter", "the code ended"},
     {"hutch-box", "its end was heard of"},
-    {"hutch-box", "changed files were found; the record is written"},
-    {"hutch", "the end was seen; its row is written"},
+    {"hutch-box", "changed files were found; the record is about to be written"},
+    {"hutch", "the end was seen; its row is about to be written"},
 }};
 
 std::size_t index_of(Hop hop) { return static_cast<std::size_t>(hop); }
@@ -48,6 +48,11 @@ void RunTrace::mark(Hop hop) { mark(hop, base::now_us()); }
 void RunTrace::mark(Hop hop, std::int64_t at_us) {
   std::int64_t& known = at_us_.at(index_of(hop));
   if (known == 0) known = at_us;
+}
+
+void RunTrace::mark(Hop hop, std::chrono::steady_clock::time_point at) {
+  const auto ago = std::chrono::steady_clock::now() - at;
+  mark(hop, base::now_us() - std::chrono::duration_cast<std::chrono::microseconds>(ago).count());
 }
 
 std::optional<std::int64_t> RunTrace::at_us(Hop hop) const {

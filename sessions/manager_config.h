@@ -25,6 +25,8 @@ struct Retention {
   std::int64_t runs_mb = 1024;              // of all runs
   std::int64_t deleted_days = 365;          // sessions that were deleted, and their audit
   std::int64_t deleted_sessions = 100'000;  // of these
+
+  friend bool operator==(const Retention&, const Retention&) = default;
 };
 
 struct ManagerConfig : Quotas {

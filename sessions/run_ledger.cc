@@ -24,7 +24,6 @@ using base::Error;
 
 namespace {
 
-constexpr std::size_t kRecordBytesMax = 32U << 20;
 // How long a server may take between the row of a run and the box having it.
 constexpr std::int64_t kHandOverMs = 60'000;
 
@@ -135,7 +134,7 @@ std::optional<sandbox::Run> RunLedger::read_record(const Run& row) const {
   const auto file = base::open_file(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file.ok()) return std::nullopt;
   // A record that a power cut left empty is as good as none.
-  const auto text = base::read_all(file.value().get(), kRecordBytesMax);
+  const auto text = base::read_all(file.value().get(), sandbox::kRecordBytesMax);
   if (!text.ok()) return std::nullopt;
   const auto value = base::parse_json(text.value());
   if (!value.ok()) return std::nullopt;

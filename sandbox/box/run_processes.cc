@@ -325,10 +325,12 @@ class Sorting {
   }
 
   [[nodiscard]] Shares sort(const Processes& processes) const {
-    std::set<pid_t> idle;  // interpreters that run nothing, by their pids on the host
+    std::set<pid_t> workers;  // by their pids on the host, as those that run nothing
+    std::set<pid_t> idle;
     for (const auto& [host_pid, process] : processes) {
-      const bool runs = on_.began.contains(process.pid);
-      if (on_.workers.contains(process.pid) && !runs) idle.insert(host_pid);
+      if (!on_.workers.contains(process.pid)) continue;
+      workers.insert(host_pid);
+      if (!on_.began.contains(process.pid)) idle.insert(host_pid);
     }
     const auto is_old = [&](const Process& process) {
       return process.started < first_began_ || idle.contains(process.host_parent);
@@ -339,6 +341,8 @@ class Sorting {
     }
     Shares shares;
     for (const auto& [host_pid, process] : processes) {
+      // Zombies of a worker make room when that waits for them, and nobody else can end them.
+      if (process.is_zombie && workers.contains(process.host_parent)) continue;
       const bool is_worker = on_.workers.contains(process.pid);
       const bool is_left = is_old(process) || shares.left.contains(process.host_parent) ||
                            is_in_old_session(process, old_sessions);
@@ -369,11 +373,23 @@ Processes read_processes(const InitProcess& init, base::WorkBudget& budget) {
   for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
     if (!budget.take()) break;
     const auto process = read_process(pid);
-    if (process && !process->is_zombie && !is_own(pid, *process)) {
-      processes.emplace_back(pid, *process);
-    }
+    if (process && !is_own(pid, *process)) processes.emplace_back(pid, *process);
   }
   return processes;
+}
+
+// Returns whose they are at the look of several that found most of them left: the kernel's lists
+// lack many where processes end all the time.
+Shares look_for_most(const InitProcess& init, const RunsThatAreOn& on, std::int64_t least,
+                     base::WorkBudget& budget) {
+  constexpr int kLooks = 4;
+  Shares most;
+  for (int look = 0; look < kLooks && most.left_tasks < least && !budget.spent(); ++look) {
+    Shares shares = Sorting(on).sort(read_processes(init, budget));
+    if (look == 0 || shares.left_tasks > most.left_tasks) most = std::move(shares);
+    if (most.left.empty()) break;
+  }
+  return most;
 }
 
 // A whole group at once, where it is all left: nothing of it forks meanwhile. The kernel's lists
@@ -404,7 +420,8 @@ LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on
   LeftBehind found;
   for (int round = 0; round < kRounds; ++round) {
     base::WorkBudget budget(kLook);
-    const Shares shares = Sorting(known).sort(read_processes(init, budget));
+    const Shares shares = round == 0 ? look_for_most(init, known, least, budget)
+                                     : Sorting(known).sort(read_processes(init, budget));
     for (const auto& [host_pid, process] : shares.left) found.sessions.insert(process.session);
     const bool are_most = shares.left_tasks >= least && shares.left_tasks > shares.on_tasks;
     if (round == 0 && (!are_most || budget.spent())) return found;
@@ -414,6 +431,15 @@ LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on
     known.left_sessions.insert(found.sessions.begin(), found.sessions.end());
   }
   return found;
+}
+
+std::set<pid_t> sessions_of_others(const InitProcess& init, const std::set<pid_t>& workers) {
+  base::WorkBudget budget(kShortLook);
+  std::set<pid_t> sessions;
+  for (const auto& [host_pid, process] : read_processes(init, budget)) {
+    if (!workers.contains(process.session)) sessions.insert(process.session);
+  }
+  return sessions;
 }
 
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers) {

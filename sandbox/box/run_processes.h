@@ -72,6 +72,10 @@ struct LeftBehind {
 LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
                                       std::int64_t least);
 
+// Returns the sessions, by their numbers inside the box, that have processes and none of `workers`
+// leads; as far as a short look tells.
+std::set<pid_t> sessions_of_others(const InitProcess& init, const std::set<pid_t>& workers);
+
 // Ends every process of the box but `workers` (their pids inside the box) and init.
 void end_all_processes_but(const InitProcess& init, const std::set<pid_t>& workers);
 

@@ -531,9 +531,11 @@ void Runs::finish(const JobPointer& job) {
     oom_kills_.tell_all(context_.oom_kills());
   }
   if (context_.catch_up_with_network) context_.catch_up_with_network();
-  // Processes were refused to it: by what others had taken, where that is most.
-  if (!job->stop_cause && job->run.error && job->run.error->cause == Cause::kPids) {
-    (void)end_left_behind_where_most(context_.spec.limits.processes / 2);
+  if (job->run.error && job->run.error->cause == Cause::kPids) {
+    // Processes were refused to it: by what others had taken, where that is most.
+    if (!job->stop_cause) (void)end_left_behind_where_most(context_.spec.limits.processes / 2);
+    // Where nothing else is on, what is there now is of earlier runs to the next one.
+    if (jobs_.size() == 1) remember_left(sessions_of_others(context_.init, workers()));
   }
   add_remarks(job->run, context_.spec, job->out->tail(), job->err->tail());
   tell_what_goes_on(*job);

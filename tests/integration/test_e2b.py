@@ -3,13 +3,14 @@
 import base64
 import gzip
 import json
+import pathlib
 import time
 
 import pytest
 import requests
 from e2b import CommandExitException, FileNotFoundException, PtySize, SandboxException, TimeoutException
 from e2b.exceptions import NotFoundException
-from e2b_code_interpreter import Sandbox
+from e2b_code_interpreter import Context, Sandbox
 
 import boxes
 from hutch_client import PATIENCE
@@ -26,6 +27,22 @@ def test_cells(sandbox):
     assert sandbox.run_code("[1, 2].map((n) => n * 2).join()", language="js").text == "2,4"
     assert sandbox.run_code("echo $WHO", language="bash").logs.stdout == ["hutch\n"]
     assert {context.language for context in sandbox.list_code_contexts()} >= {"python", "javascript"}
+
+
+def test_each_run_says_when_its_call_came(module_state, sandbox):
+    def records():
+        return set(pathlib.Path(module_state).glob("sessions/*/runs/*/record.json"))
+
+    for call in (lambda: sandbox.run_code("1"), lambda: sandbox.commands.run("true"), sandbox.create_code_context,
+                 lambda: sandbox.files.rename(sandbox.files.write("/tmp/one", "").path, "/tmp/two"),
+                 lambda: sandbox.files.read("/proc/version")):
+        before = records()
+        made = call()
+        (record,) = records() - before
+        if isinstance(made, Context):
+            sandbox.remove_code_context(made)
+        trace = json.loads(record.read_text())["trace"]
+        assert trace[1] == 0 < trace[2], (record, trace)  # from when it came until its session was found
 
 
 def test_half_a_character_of_code_fails_no_request(server, sandbox):

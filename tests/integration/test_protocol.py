@@ -42,6 +42,7 @@ def test_tools_list_is_small_and_whole(shared):
     size = sum(len(as_sent({k: t[k] for k in ("name", "description", "inputSchema")})) for t in tools)
     assert size <= 8000, size
     printed = sum(len(as_sent(t["outputSchema"])) for t in tools)
+    print(f"names, descriptions and input schemas: {size} of 8000 characters; output schemas: {printed} of 6000")
     assert printed <= 6000, printed
     for tool in tools:
         assert tool["title"] and tool["annotations"] and tool["outputSchema"]["type"] == "object"

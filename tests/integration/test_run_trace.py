@@ -12,18 +12,21 @@ import time
 import pytest
 
 from boxes import children_of, processes_of
+from http_server import Server, token
 from hutch_client import PATIENCE, Client, hutch_binary
+from test_sandbase import Api
 
 LINE = re.compile(r" *([\d.]+) ms  \+([\d.]+) +(hutch|hutch-box|interpreter) +(.+)")
 SERVER = ["the call came in", "its session was found", "its box was found, or started", "its row was written"]
 BOX_FIRST = ["the run was accepted", "its turn came"]
-BOX_LAST = ["its end was heard of", "changed files were found; the record is written", "the end was seen; its row is written"]
+BOX_LAST = ["its end was heard of", "changed files were found; the record is about to be written",
+            "the end was seen; its row is about to be written"]
 CODE = ["the code began", "the code ended"]
 
 
-def trace_of(state, run_id):
+def trace_of(state, *run):
     """Milliseconds since the first by place, in the order in which they were printed."""
-    said = subprocess.run([hutch_binary(), "logs", "--trace", run_id, "--state-dir", state],
+    said = subprocess.run([hutch_binary(), "logs", "--trace", *run, "--state-dir", state],
                           capture_output=True, text=True, timeout=60 * PATIENCE, check=True).stdout
     lines = [LINE.fullmatch(line) for line in said.splitlines()]
     assert lines and all(lines), said
@@ -87,6 +90,46 @@ def test_the_record_has_it_and_no_client_does(state):
     assert first > 1.7e15 and len(since) == 14 and since[0] == 0
     assert all(later is None or later >= 0 for later in since)
     assert since[-1] is None, "the server sees it once the record is there"
+
+
+def records(state):
+    return set(pathlib.Path(state).glob("sessions/*/runs/*/record.json"))
+
+
+def test_each_door_says_when_the_call_came(state, tmp_path):
+    """And of another principal's runs their records do, to whoever can read them."""
+    with Server(state, no_auth=False) as server:
+        api = Api(server, token(state, "--principal", "somebody"))
+        agentcop = api("POST", "/api/sandbox/create", {})[1]["sandbox_id"]
+        sandbase = api("POST", "/sandboxes", {"templateID": "base"})[1]["sandboxID"]
+        program = tmp_path / "program.py"
+        program.write_text("print(1)\n")
+        hutch = [hutch_binary(), "--state-dir", state]
+        for call in (lambda: api("POST", "/v1/responses", {"input": "1"}),
+                     lambda: api("POST", f"/api/sandbox/{agentcop}/run", {"code": "1"}),
+                     lambda: api("POST", f"/sandboxes/{sandbase}/processes", {"cmd": "true"}),
+                     lambda: subprocess.run([*hutch, "run", "--session", "mine", program], check=True, timeout=60 * PATIENCE),
+                     lambda: subprocess.run([*hutch, "shell", "mine", "--", "true"], check=True, timeout=60 * PATIENCE, stdin=subprocess.DEVNULL)):
+            before = records(state)
+            said = call()
+            (record,) = records(state) - before
+            at = trace_of(state, "--record", str(record))
+            assert list(at)[:4] == SERVER and BOX_LAST[-2] in at, (said, at)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ([], "id is required"), (["--record", "none"], "--trace"), (["--trace", "--record", "none", "run_x"], "--record"),
+    (["--trace", "--record", "none"], "none: No such file"), (["--trace", "--record", "/dev/null"], "not the record of a run")])
+def test_what_is_no_record_is_refused(state, arguments, words):
+    said = subprocess.run([hutch_binary(), "logs", *arguments, "--state-dir", state], capture_output=True, text=True, check=False)
+    assert said.returncode and words in said.stderr, said
+
+
+def test_a_record_without_a_trace_says_so(state, tmp_path):
+    record = tmp_path / "record.json"
+    record.write_text('{"run_id": "run_x"}')
+    said = subprocess.run([hutch_binary(), "logs", "--trace", "--record", record, "--state-dir", state], capture_output=True, text=True, check=False)
+    assert said.returncode == 1 and "has no trace" in said.stderr, said
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -117,6 +117,7 @@ base::Result<Response> run(const Services& services, const Request& request,
   }
   sandbox::RunRequest wanted;
   wanted.code = body.text("code");
+  wanted.trace.mark(sandbox::Hop::kCalled, request.begun);
   wanted.timeout_seconds =
       TRY(services.runs.check_seconds(session, body.integer("timeout", kRunSecondsDefault)));
   if (!body.boolean("async", false)) {

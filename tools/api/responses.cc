@@ -99,6 +99,7 @@ base::Result<Response> create_response(const Services& services, const Request& 
   const sessions::Session session =
       TRY(services.sessions.find_or_create_named(request.principal.id, id));
   sandbox::RunRequest run = TRY(run_of(services, session, body));
+  run.trace.mark(sandbox::Hop::kCalled, request.begun);
   const PostedCall posted{body.text("call_id", base::short_id("call_")), run.code,
                           body.boolean("background", false)};
   const auto state = TRY(services.runs.start(session, std::move(run)));

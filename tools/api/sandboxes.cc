@@ -116,6 +116,7 @@ base::Result<Response> run_process(const Services& services, const Request& requ
   run.code = TRY(command_line(words, body.text("cwd")));
   run.env = body.map("envVars");
   TRY(check_environment(run.env));
+  run.trace.mark(sandbox::Hop::kCalled, request.begun);
   run.timeout_seconds = sandbox::kRunSecondsMax;
   if (const auto given = body.find_integer("timeout")) {
     run.timeout_seconds = TRY(services.runs.check_seconds(session, *given));

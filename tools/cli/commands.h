@@ -88,8 +88,12 @@ struct LogsOptions {
   std::string id;  // of a run; or of a session, or its name
   bool follow = false;
   bool trace = false;  // when the run was where, in place of what it printed
+  std::string record;  // the path of a record.json, in place of an id
 };
 base::Result<int> run_logs(Application& app, const LogsOptions& options);
+// Prints the trace of a record.json, whoever's run that is of. Fails with kInvalid where the file
+// is none, with kNotFound where it has no trace.
+base::Result<int> show_record(const std::string& path);
 
 struct CopyOptions {
   std::string from;

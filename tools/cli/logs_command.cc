@@ -1,10 +1,17 @@
 // hutch logs: what a run has printed, and prints; or where its time went.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "sandbox/run.h"
 #include "sandbox/run_trace.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
@@ -41,8 +48,13 @@ base::Result<std::string> run_meant_by(Application& app, const std::string& id) 
 }
 
 // Prints a line for each place that the run has passed: when, how long after the one before, who
-// says so, and which place.
-void print_trace(const sandbox::RunTrace& trace) {
+// says so, and which place. Fails with kNotFound where there is none; `whose` names the trace.
+base::Result<int> print_trace(const sandbox::RunTrace& trace, const std::string& whose) {
+  if (trace.empty()) {
+    return base::error(Error::Kind::kNotFound, whose +
+                                                   " has no trace: it ended without a box, or an "
+                                                   "older hutch has run it");
+  }
   std::vector<std::pair<std::int64_t, sandbox::Hop>> passed;
   for (std::size_t number = 0; number < sandbox::kHops; ++number) {
     const auto hop = static_cast<sandbox::Hop>(number);
@@ -60,6 +72,7 @@ void print_trace(const sandbox::RunTrace& trace) {
               << std::right;
     before = at;
   }
+  return 0;
 }
 
 }  // namespace
@@ -68,13 +81,7 @@ base::Result<int> run_logs(Application& app, const LogsOptions& options) {
   const std::string run_id = TRY(run_meant_by(app, options.id));
   if (options.trace) {
     const RunState state = TRY(app.services().runs.get(app.principal_id(), run_id));
-    if (state.run.trace.empty()) {
-      return base::error(Error::Kind::kNotFound, run_id +
-                                                     " has no trace: it ended without a box, "
-                                                     "or an older hutch has run it");
-    }
-    print_trace(state.run.trace);
-    return 0;
+    return print_trace(state.run.trace, run_id);
   }
   const Interruptible interruptible;
   RunState state = TRY(app.services().runs.get(app.principal_id(), run_id));
@@ -89,6 +96,16 @@ base::Result<int> run_logs(Application& app, const LogsOptions& options) {
     tell(std::string(name_of(state.run.status)) + ": " + state.run.error->message);
   }
   return 0;
+}
+
+base::Result<int> show_record(const std::string& path) {
+  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, path, O_RDONLY));
+  const auto record = base::parse_json(TRY(base::read_all(file.get(), sandbox::kRecordBytesMax)));
+  if (!record.ok() || !record.value().is_object() || !record.value().contains("run_id")) {
+    return base::error(Error::Kind::kInvalid, path + " is not the record of a run");
+  }
+  const auto trace = sandbox::RunTrace::from_json(record.value().value("trace", nlohmann::json()));
+  return print_trace(trace, path);
 }
 
 }  // namespace tools::cli

@@ -199,6 +199,7 @@ base::Result<std::string> read_code(const RunOptions& options) {
 
 base::Result<int> run_code_once(Application& app, const RunOptions& options, std::string code) {
   sandbox::RunRequest request;
+  request.trace.mark(sandbox::Hop::kCalled);
   request.code = std::move(code);
   request.language = TRY(language_of(options));
   sessions::Session session;

@@ -55,12 +55,27 @@ void add_work_in_sessions(CLI::App& app, Command& chosen) {
 
   CLI::App* logs = app.add_subcommand("logs", "What a run has printed");
   const auto logs_options = std::make_shared<LogsOptions>();
-  logs->add_option("id", logs_options->id, "Of a run, or of a session for its newest")->required();
+  auto* id = logs->add_option("id", logs_options->id, "Of a run, or of a session for its newest");
   auto* follow =
       logs->add_flag("-f,--follow", logs_options->follow, "And what it prints, until it ends");
-  logs->add_flag("--trace", logs_options->trace, "In place of that, where its time went")
-      ->excludes(follow);
-  choose(logs, chosen, logs_options, run_logs);
+  auto* trace =
+      logs->add_flag("--trace", logs_options->trace, "In place of that, where its time went")
+          ->excludes(follow);
+  logs->add_option("--record", logs_options->record,
+                   "The record.json of a run of any principal, in place of the id")
+      ->needs(trace)
+      ->excludes(id);
+  logs->callback([&chosen, logs_options] {
+    if (logs_options->id.empty() && logs_options->record.empty()) throw CLI::RequiredError("id");
+    if (logs_options->record.empty()) {
+      chosen = with_application([logs_options](Application& application) {
+        return run_logs(application, *logs_options);
+      });
+    } else {
+      chosen = [logs_options](const Settings&) { return show_record(logs_options->record); };
+    }
+    block_ending_signals();
+  });
 
   CLI::App* copy = app.add_subcommand("cp", "Copy a file into a session, or out of it");
   const auto copy_options = std::make_shared<CopyOptions>();

@@ -36,6 +36,8 @@ struct ServeSettings {
   std::int64_t calls_at_work = 0;  // 0: eight for each processor, half of one beside others
   std::int64_t calls_waiting = 1000;
   std::int64_t calls_per_minute = 0;  // 0: as many as come
+
+  friend bool operator==(const ServeSettings&, const ServeSettings&) = default;
 };
 
 // [oauth] of the configuration file, as it was written there.
@@ -48,6 +50,8 @@ struct OauthSettings {
   std::vector<std::string> change_scopes;
   std::vector<std::string> metrics_scopes;
   std::vector<std::string> algorithms = {"RS256", "ES256", "EdDSA"};
+
+  friend bool operator==(const OauthSettings&, const OauthSettings&) = default;
 };
 
 inline constexpr std::int64_t kSpareSessionsMax = 100;
@@ -59,6 +63,8 @@ inline constexpr std::int64_t kDetachUnset = -1;
 struct WrittenValue {
   std::string text;
   std::int64_t line = 0;
+
+  friend bool operator==(const WrittenValue&, const WrittenValue&) = default;
 };
 
 struct Settings {
@@ -103,6 +109,8 @@ struct Settings {
   enum class Mounting { kNone, kAll, kAsked };   // what sessions of this command get
   Mounting mounting = Mounting::kNone;
   std::optional<OauthSettings> oauth;  // absent: tokens of hutch token create only
+
+  friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 // Holds what the command line said. An empty or absent member means that it said nothing.

@@ -164,12 +164,14 @@ class Keyboard {
 base::Result<int> run_shell(Application& app, ShellOptions options) {
   if (!options.words.empty()) options.code = TRY(api::command_line(options.words, ""));
   const bool in_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  sandbox::RunRequest request = request_of(options, in_terminal);
+  request.trace.mark(sandbox::Hop::kCalled);
   const auto session =
       TRY(app.services().sessions.find_or_create_named(app.principal_id(), options.session));
   base::UniqueFd signals = TRY(signals_of_terminal());
   const base::UniqueFd over(::eventfd(0, EFD_CLOEXEC));
   if (!over.valid()) return Error::from_errno("eventfd");
-  RunState state = TRY(app.services().runs.start(session, request_of(options, in_terminal)));
+  RunState state = TRY(app.services().runs.start(session, std::move(request)));
   auto input = app.services().runs.input_of(app.principal_id(), state.run.run_id);
   const std::optional<Error> no_input =
       input.ok() ? std::nullopt : std::optional<Error>(input.error());

@@ -52,6 +52,7 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
       /*cwd=*/"/"));
   request.background = true;  // else it would wait for the run that is on
   request.timeout_seconds = kDrawSeconds;
+  request.trace.mark(sandbox::Hop::kCalled, context.received_at());
   auto ended = api::run_to_its_end(services, session, request, context.cancelled());
   const bool are_taken = !ended.ok() && ended.error().kind == Error::Kind::kLimit;
   if (are_taken && places == Places::kWaitForRun) {

@@ -129,9 +129,7 @@ base::Result<RunState> follow_call(const Services& services, RunState state,
 
 base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
                                      sandbox::RunRequest request, mcp::CallContext& context) {
-  const auto waited = Clock::now() - context.received_at();
-  const auto waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
-  request.trace.mark(sandbox::Hop::kCalled, base::now_us() - waited_us);
+  request.trace.mark(sandbox::Hop::kCalled, context.received_at());
   RunState state = TRY(services.runs.start(found.session, std::move(request)));
   const mcp::TaskWish wish = context.task_wish();
   const bool as_task =

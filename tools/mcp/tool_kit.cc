@@ -47,21 +47,25 @@ mcp::ToolResult failure(const base::Error& error) {
 }
 
 // A result says what its call was about, and the line has it as members.
-void log_call(const char* tool, const base::Result<Reply>& reply,
-              std::chrono::steady_clock::duration took) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-  if (reply.ok()) {
-    if (reply.value().task) LogMembers::set("run", reply.value().task->id);
-    for (const auto& [member, key] : {std::pair{"session", "session_id"}, {"run", "run_id"}}) {
-      LogMembers::set(member, base::string_or(*reply.value().structured, key));
-    }
-    return spdlog::info("tool {} {} ms", tool, ms);
+void note_members(const Reply& reply) {
+  if (reply.task) LogMembers::set("run", reply.task->id);
+  for (const auto& [member, key] : {std::pair{"session", "session_id"}, {"run", "run_id"}}) {
+    LogMembers::set(member, base::string_or(*reply.structured, key));
   }
-  const base::Error& error = reply.error();
+}
+
+// `error` is why the call failed; null: it did not.
+void log_call(const char* tool, const base::Error* error,
+              std::chrono::steady_clock::time_point came) {
+  const auto took = std::chrono::steady_clock::now() - came;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  if (error == nullptr) return spdlog::info("tool {} {} ms", tool, ms);
   using Kind = base::Error::Kind;
-  const bool is_ours = base::is_full_disk(error) || error.kind == Kind::kUnavailable ||
-                       error.kind == Kind::kInternal;
-  if (is_ours) return spdlog::warn("tool {} {} ms: {}", tool, ms, one_line(to_utf8(error.message)));
+  const bool is_ours = base::is_full_disk(*error) || error->kind == Kind::kUnavailable ||
+                       error->kind == Kind::kInternal;
+  if (is_ours) {
+    return spdlog::warn("tool {} {} ms: {}", tool, ms, one_line(to_utf8(error->message)));
+  }
   spdlog::info("tool {} {} ms: refused", tool, ms);
 }
 
@@ -108,6 +112,24 @@ base::Error with_note(base::Error error, const std::string& note) {
   return error;
 }
 
+// Adds to a reply what it lacks, and returns it as MCP has it.
+mcp::ToolAnswer whole_answer(const Services& services, const Arguments& arguments,
+                             mcp::CallContext& context, const json& schema, Reply reply) {
+  const std::string note = arguments.told_of_halves();
+  if (reply.task) {
+    if (!note.empty()) reply.task->message += "; " + note;
+    return std::move(*reply.task);
+  }
+  if (!note.empty()) add_note(reply, note);
+  if (const std::string& id = reply.new_session_id; !id.empty()) {
+    reply.structured["session_id"] = id;
+    reply.text.insert(0, "New session " + id + ": pass it as session_id to go on in it.\n");
+  }
+  if (!arguments.has("session_id")) introduce(services, context, reply);
+  leave_out_silent(*reply.structured, schema);
+  return to_tool_result(std::move(reply));
+}
+
 }  // namespace
 
 void leave_out_silent(json& structured, const json& schema) {
@@ -151,26 +173,17 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     LogMembers::set("principal", context.principal().id);
     LogMembers::set("tool", name);
     LogMembers::set("request_id", context.request_id());
-    const auto begun = std::chrono::steady_clock::now();
     auto reply = handler(arguments.value(), context);
-    log_call(name, reply, std::chrono::steady_clock::now() - begun);
-    const std::string note = arguments.value().told_of_halves();
     if (!reply.ok()) {
+      log_call(name, &reply.error(), context.received_at());
+      const std::string note = arguments.value().told_of_halves();
       return failure(with_note(with_own_way(reply.error(), services.config.folders), note));
     }
-    if (auto& task = reply.value().task) {
-      if (!note.empty()) task->message += "; " + note;
-      return std::move(*task);
-    }
-    if (!note.empty()) add_note(reply.value(), note);
-    if (const std::string& id = reply.value().new_session_id; !id.empty()) {
-      reply.value().structured["session_id"] = id;
-      reply.value().text.insert(0,
-                                "New session " + id + ": pass it as session_id to go on in it.\n");
-    }
-    if (!arguments.value().has("session_id")) introduce(services, context, reply.value());
-    leave_out_silent(*reply.value().structured, schema);
-    return to_tool_result(std::move(reply).value());
+    note_members(reply.value());
+    auto answer =
+        whole_answer(services, arguments.value(), context, schema, std::move(reply).value());
+    log_call(name, nullptr, context.received_at());
+    return answer;
   };
   return tool;
 }

@@ -314,8 +314,11 @@ void PrintTo(const Entry& entry, std::ostream* out) {
 class PolicyEntry : public testing::TestWithParam<Entry> {};
 
 std::uint32_t errno_of(const json& entry) {
-  static const std::map<std::string, std::uint32_t> kErrnos = {
-      {"EPERM", EPERM}, {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
+  static const std::map<std::string, std::uint32_t> kErrnos = {{"EPERM", EPERM},
+                                                               {"EINVAL", EINVAL},
+                                                               {"ENOSYS", ENOSYS},
+                                                               {"EAFNOSUPPORT", EAFNOSUPPORT},
+                                                               {"EOPNOTSUPP", EOPNOTSUPP}};
   return kErrnos.at(entry["errno"].get<std::string>());
 }
 

@@ -1,6 +1,7 @@
 // Traces of runs: first times, through JSON and back, whoever has written it.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -34,6 +35,14 @@ TEST(RunTrace, WithoutATimeItIsNow) {
   trace.mark(Hop::kBegun);
   EXPECT_GE(trace.at_us(Hop::kBegun), before);
   EXPECT_LE(trace.at_us(Hop::kBegun), base::now_us());
+}
+
+TEST(RunTrace, TakesATimeOfTheClockThatNobodySets) {
+  RunTrace trace;
+  const std::int64_t before = base::now_us();
+  trace.mark(Hop::kCalled, std::chrono::steady_clock::now() - std::chrono::seconds(5));
+  EXPECT_GE(trace.at_us(Hop::kCalled), before - 5'000'000);
+  EXPECT_LT(trace.at_us(Hop::kCalled), before);
 }
 
 TEST(RunTrace, GoesWithItsRunThroughJson) {

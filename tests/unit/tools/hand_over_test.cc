@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
+#include <regex>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "sessions/principal_table.h"
 #include "sessions/store.h"
@@ -42,6 +47,34 @@ TEST_F(HandOver, WaitingBeforeTheRunCounts) {
   EXPECT_FALSE(run["run_id"].get<std::string>().empty());
   EXPECT_LT(took, kMuchLessThanItsWhole);
   EXPECT_GE(took, milliseconds(500)) << "there was a second left";
+}
+
+// The lines of the log that tools write while this is there.
+class LinesOfLog {
+ public:
+  LinesOfLog() {
+    const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    const auto logger = std::make_shared<spdlog::logger>("test", sink);
+    logger->set_level(spdlog::level::info);
+    spdlog::set_default_logger(logger);
+  }
+  ~LinesOfLog() { spdlog::set_default_logger(before_); }
+  LinesOfLog(const LinesOfLog&) = delete;
+  LinesOfLog& operator=(const LinesOfLog&) = delete;
+
+  [[nodiscard]] std::string text() const { return text_.str(); }
+
+ private:
+  const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+  std::ostringstream text_;
+};
+
+TEST_F(HandOver, TheLogHasAllTheTimeOfACall) {
+  const LinesOfLog lines;
+  (void)call("list_sessions", json::object(), seconds(7));
+  (void)call("get_run", {{"run_id", "run_none"}}, seconds(8));
+  static const std::regex kTook("tool list_sessions 7[0-9]{3} ms\n[^]*tool get_run 8[0-9]{3} ms: ");
+  EXPECT_TRUE(std::regex_search(lines.text(), kTook)) << lines.text();
 }
 
 TEST_F(HandOver, ACallThatIsLateIsAnsweredAtOnce) {

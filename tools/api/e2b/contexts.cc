@@ -70,6 +70,7 @@ base::Result<Response> create_context(const Services& services, const Request& r
   run.directory = absolute_path(session, given.text("cwd", session.working_directory));
   run.code = nothing_in(run.language);
   run.timeout_seconds = kStartSeconds;
+  run.trace.mark(sandbox::Hop::kCalled, request.begun);
   const auto started = TRY(services.runs.start(session, run));
   sandbox::WaitOptions options;
   options.timeout = std::chrono::seconds(kStartSeconds + 10);
@@ -107,6 +108,7 @@ base::Result<Response> restart_context(const Services& services, const Request& 
   run.code = nothing_in(run.language);
   run.restart = true;
   run.timeout_seconds = kStartSeconds;
+  run.trace.mark(sandbox::Hop::kCalled, request.begun);
   // It is asked for when one is stuck.
   const auto now = TRY(services.states.state_of(session));
   for (const sandbox::Run& active : now.active) {

@@ -110,6 +110,7 @@ base::Status change(const Services& services, const RpcCall& call,
   run.background = true;
   run.timeout_seconds = kChangeSeconds;
   run.code = TRY(command_line(words, ""));
+  run.trace.mark(sandbox::Hop::kCalled, call.request.begun);
   const Seen seen = TRY(run_to_its_end(services, call.session, std::move(run), call.request.gone));
   if (seen.run.status == sandbox::RunStatus::kCompleted) return base::done();
   return base::error(Error::Kind::kInvalid, seen.errors.empty() ? "it failed" : seen.errors);
@@ -144,7 +145,7 @@ bool is_of_kernel(const std::string& path) {
 // Reads a file of /proc by a process of the session: only one may, by its own rights. Fails with
 // kLimit beyond 1 MiB.
 base::Result<Response> read_of_kernel(const Services& services, const sessions::Session& session,
-                                      const std::string& path, const std::stop_token& gone) {
+                                      const std::string& path, const Request& request) {
   constexpr int kNotThere = 66;  // EX_NOINPUT of sysexits(3)
   const std::string is_there = TRY(command_line({"test", "-e", path}, ""));
   const std::string show =
@@ -154,8 +155,9 @@ base::Result<Response> read_of_kernel(const Services& services, const sessions::
   run.background = true;
   run.timeout_seconds = kKernelReadSeconds;
   run.code = is_there + " || exit " + std::to_string(kNotThere) + "\n" + show;
+  run.trace.mark(sandbox::Hop::kCalled, request.begun);
   auto state = TRY(services.runs.start(session, std::move(run)));
-  state = TRY(wait_for_end(services, session, std::move(state), gone));
+  state = TRY(wait_for_end(services, session, std::move(state), request.gone));
   if (state.run.exit_code == kNotThere) {
     return base::error(Error::Kind::kNotFound, path + ": no such file or directory");
   }
@@ -178,7 +180,7 @@ base::Result<Response> download(const Services& services, const Request& request
   if (asked == request.query.end()) return base::error(Error::Kind::kInvalid, "path is missing");
   const std::string path = absolute_path(session, asked->second);
   const auto files = TRY(files_of(services, session));
-  if (is_of_kernel(path)) return read_of_kernel(services, session, path, request.gone);
+  if (is_of_kernel(path)) return read_of_kernel(services, session, path, request);
   Download file;
   file.file = TRY(files.open(path));
   struct stat status {};

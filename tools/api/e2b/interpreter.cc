@@ -73,6 +73,7 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   TRY(check_environment(cell.run.env));
   const std::int64_t most = services.quotas.now().most_limits.run_seconds;
   cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
+  cell.run.trace.mark(sandbox::Hop::kCalled, request.begun);
   return cell;
 }
 

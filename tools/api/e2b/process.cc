@@ -150,6 +150,7 @@ base::Status start_process(const Services& services, const RpcCall& call, const 
   sandbox::RunRequest run = TRY(request_of(process));
   run.timeout_seconds = seconds_of(call.request);
   TRY(give_input(call.message, run));
+  run.trace.mark(sandbox::Hop::kCalled, call.request.begun);
   const bool is_terminal = run.input == sandbox::Input::kTerminal;
   auto state = TRY(services.runs.start(call.session, std::move(run)));
   const std::string posted = base::print_json({{"process", process},
