@@ -23,9 +23,13 @@ struct Error {
     kInternal,     // ours
   };
 
+  // Lack says what the caller could be given, where the lack of it is why.
+  enum class Lack { kNothing, kHostFolder };
+
   Kind kind = Kind::kInternal;
   int os_errno = 0;  // 0 when no system call is behind it
   std::string message;
+  Lack lack = Lack::kNothing;
 
   // Reads errno at once, so call it before anything else can change it.
   static Error from_errno(std::string what, Kind kind = Kind::kInternal);

@@ -2,6 +2,7 @@
 // contract.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 
 namespace sandbox {
@@ -45,7 +46,11 @@ constexpr Limits widest_limits() {
   return widest;
 }
 
-inline constexpr int kBackgroundRunsMax = 5;
+// Commands of other APIs are such runs, too; limits.processes bounds what they take.
+inline constexpr int kBackgroundRunsMax = 64;
+// The os_errno of the refusal of one more, with kLimit: each API says in its own words what ends
+// one.
+inline constexpr int kTooManyInBackground = EBUSY;
 inline constexpr int kQueuedRunsMax = 64;
 // The deadline of a run is at most this; one in the background may be without, until its session
 // ends.

@@ -66,6 +66,7 @@ JournalEntry entry_of(const json& value) {
   request.path = base::string_or(value, "path");
   request.status = base::integer_or(value, "status", 0);
   request.reason = base::string_or(value, "reason");
+  request.missing_rule = base::string_or(value, "missing_rule");
   request.credential = base::string_or(value, "credential");
   request.was_kept = base::boolean_or(value, "kept", false);
   request.sent_bytes = base::integer_or(value, "sent", 0);
@@ -137,7 +138,7 @@ void NetworkJournal::add(const json& event) {
 void NetworkJournal::begin(const json& event, const std::string& kind) {
   const bool is_refused = kind == "refused";
   json line = {{"verdict", is_refused ? "refused" : "allowed"}, {"number", next_number()}};
-  for (const char* name : {"host", "method", "path", "reason", "credential"}) {
+  for (const char* name : {"host", "method", "path", "reason", "missing_rule", "credential"}) {
     const std::string text = base::string_or(event, name);
     if (!text.empty()) line[name] = base::shortened(text, kTextBytesMax);
   }

@@ -20,13 +20,14 @@ struct NetworkRequest {
   std::int64_t number = 0;  // of the session, growing; microseconds since the epoch, about
   std::string verdict;      // "allowed", "refused"
   std::string host;
-  std::int64_t port = 0;    // 0: a name was asked for
-  std::string method;       // empty: nobody has looked
-  std::string path;         // as the code has asked for it
-  std::int64_t status = 0;  // of the answer; 0: none
-  std::string reason;       // of a refusal
-  std::string credential;   // its name, where one was added
-  bool was_kept = false;    // the answer came from what is kept of earlier ones
+  std::int64_t port = 0;     // 0: a name was asked for
+  std::string method;        // empty: nobody has looked
+  std::string path;          // as the code has asked for it
+  std::int64_t status = 0;   // of the answer; 0: none
+  std::string reason;        // of a refusal
+  std::string missing_rule;  // as in NetworkUse::Refusal
+  std::string credential;    // its name, where one was added
+  bool was_kept = false;     // the answer came from what is kept of earlier ones
   std::int64_t sent_bytes = 0;
   std::int64_t received_bytes = 0;
   std::int64_t ms = 0;

@@ -150,6 +150,15 @@ base::Result<std::string> canonical_host(std::string_view text) {
   return host;
 }
 
+bool is_name_of_address(std::string_view host) {
+  for (const std::string_view top : {"in-addr.arpa", "ip6.arpa"}) {
+    if (host == top || (host.ends_with(top) && host[host.size() - top.size() - 1] == '.')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 base::Result<NetworkRule> parse_network_rule(std::string_view text) {
   NetworkRule rule;
   std::string_view host = text;

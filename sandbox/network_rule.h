@@ -40,6 +40,10 @@ base::Status check_network_rules(const std::vector<NetworkRule>& rules);
 // that are not ASCII in their xn-- form only, and no addresses, in whatever spelling.
 base::Result<std::string> canonical_host(std::string_view text);
 
+// Whether it is the name that stands for an address, by which its host's name is asked for: RFC
+// 1035 section 3.5, RFC 3596 section 2.5. `host` as canonical_host() gives it.
+bool is_name_of_address(std::string_view host);
+
 // `host` as canonical_host() gives it. Whether it is reached at all, if only by some requests.
 bool allows(const NetworkRule& rule, std::string_view host, std::uint16_t port);
 bool allows(const std::vector<NetworkRule>& rules, std::string_view host, std::uint16_t port);

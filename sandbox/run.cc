@@ -142,8 +142,11 @@ Run without_results(const Run& run) {
 
 json network_use_to_json(const NetworkUse& use) {
   json refused = json::array();
-  for (const auto& [host, reason] : use.refused) {
-    refused.push_back({{"host", host}, {"reason", reason}});
+  for (const NetworkUse::Refusal& one : use.refused) {
+    json entry = {{"host", one.host}, {"reason", one.reason}};
+    if (!one.missing_rule.empty()) entry["missing_rule"] = one.missing_rule;
+    if (one.host_is_allowed) entry["host_is_allowed"] = true;
+    refused.push_back(std::move(entry));
   }
   return {{"allowed", use.allowed}, {"refused", std::move(refused)}, {"bytes", use.bytes}};
 }
@@ -180,6 +183,8 @@ json run_to_json(const Run& run) {
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
   if (!run.note.empty()) value["note"] = run.note;
+  if (run.lacks_network) value["lacks_network"] = true;
+  if (!run.short_of.empty()) value["short_of"] = run.short_of;
   if (!run.trace.empty()) value["trace"] = run.trace.to_json();
   return value;
 }
@@ -197,10 +202,24 @@ NetworkUse network_use_from_json(const json& value) {
   }
   for (const json& entry : value.value("refused", json::array())) {
     if (!entry.is_object() || use.refused.size() == NetworkUse::kListedMax) continue;
-    use.refused.push_back({base::string_or(entry, "host"), base::string_or(entry, "reason")});
+    use.refused.push_back({base::string_or(entry, "host"), base::string_or(entry, "reason"),
+                           base::string_or(entry, "missing_rule"),
+                           base::boolean_or(entry, "host_is_allowed", false)});
   }
   use.bytes = std::max<std::int64_t>(base::integer_or(value, "bytes", 0), 0);
   return use;
+}
+
+// Reads names of limits that a box may have written, each once.
+std::vector<std::string> limits_from_json(const json& value) {
+  std::vector<std::string> names;
+  if (!value.is_array()) return names;
+  for (const LimitRow& row : kLimitRows) {
+    if (std::find(value.begin(), value.end(), row.name) != value.end()) {
+      names.emplace_back(row.name);
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -232,6 +251,8 @@ base::Result<Run> run_from_json(const json& value) {
     return invalid("run: waits_for is no run_id");
   }
   run.note = base::string_or(value, "note");
+  run.lacks_network = base::boolean_or(value, "lacks_network", false);
+  run.short_of = limits_from_json(value.value("short_of", json()));
   if (const auto code = base::find_integer(value, "exit_code"))
     run.exit_code = static_cast<int>(*code);
   run.outputs = TRY(outputs_from_json(value.value("outputs", json::array())));
@@ -257,6 +278,7 @@ json request_to_json(const RunRequest& request) {
                 {"background", request.background},
                 {"restart", request.restart},
                 {"env", request.env}};
+  if (request.most_seconds > 0) value["most_seconds"] = request.most_seconds;
   if (!request.context.empty()) value["context"] = request.context;
   if (!request.directory.empty()) value["directory"] = request.directory;
   if (!request.installs.empty()) value["installs"] = request.installs;
@@ -281,6 +303,7 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.language = *language;
   request.code = base::string_or(value, "code");
   request.timeout_seconds = base::integer_or(value, "timeout_seconds", 0);
+  request.most_seconds = std::max<std::int64_t>(base::integer_or(value, "most_seconds", 0), 0);
   request.background = base::boolean_or(value, "background", false);
   request.restart = base::boolean_or(value, "restart", false);
   request.context = base::string_or(value, "context");

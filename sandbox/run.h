@@ -65,6 +65,7 @@ struct RunRequest {
   Language language = Language::kPython;
   std::string code;
   std::int64_t timeout_seconds = 0;  // 0: none, for background runs only
+  std::int64_t most_seconds = 0;     // that it could have asked for; 0: nobody says
   bool background = false;
   bool restart = false;  // in a fresh interpreter
   // Runs of a context have an interpreter of their own, in Python, JavaScript and TypeScript.
@@ -108,6 +109,9 @@ struct NetworkUse {
   struct Refusal {
     std::string host;
     std::string reason;
+    // The rule that would allow it; empty: it was refused for something else than the rules.
+    std::string missing_rule = {};
+    bool host_is_allowed = false;  // and it is this request that no rule allows
   };
   std::vector<std::string> allowed;
   std::vector<Refusal> refused;
@@ -115,13 +119,6 @@ struct NetworkUse {
 
   [[nodiscard]] bool empty() const { return allowed.empty() && refused.empty() && bytes == 0; }
 };
-
-// The note of a run that has met with no network begins with this.
-inline constexpr std::string_view kNoNetworkNote =
-    "this session has no network but its own loopback";
-
-// The reason of a refusal begins with this when no rule allows what was asked for.
-inline constexpr std::string_view kNotAllowed = "not allowed by this session's network policy";
 
 struct Run {
   // Not in line: they need all of json.hpp.
@@ -157,6 +154,10 @@ struct Run {
   std::int64_t files_changed_total = 0;  // of which those are the first
   NetworkUse network;
   std::string note;
+  // It has met that the session has no network: whoever shows the run says so, and what helps.
+  bool lacks_network = false;
+  // The limits, by their names in kLimitRows, of which the note advises a session with more.
+  std::vector<std::string> short_of;
   RunTrace trace;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,8 @@ constexpr std::size_t kEndBytes = 2 * kNumberBytes + 32 + 8;
 constexpr std::string_view kMagic = "hutchst1";
 constexpr std::string_view kMagicOfJavaScript = "hutchjs1";
 constexpr std::uint64_t kIndexBytesMost = 16 << 20;
-constexpr std::size_t kWordsBytesMost = 400;  // of one
+constexpr std::uint64_t kShortIndexBytesMost = 1 << 20;  // it has the newest code, too
+constexpr std::size_t kWordsBytesMost = 400;             // of one
 constexpr std::size_t kRunIdBytesMost = 64;
 constexpr std::int64_t kLeftOutMost = 1'000'000;
 
@@ -62,9 +64,9 @@ base::Result<IndexPlace> find_index(int fd) {
   return IndexPlace{end, length};
 }
 
-base::Result<std::string> index_text(int fd) {
+base::Result<std::string> index_text(int fd, std::uint64_t bytes_max) {
   const auto [end, length] = TRY(find_index(fd));
-  if (length > kIndexBytesMost) return no_snapshot("what it says of itself is too long");
+  if (length > bytes_max) return no_snapshot("what it says of itself is too long");
   return base::read_at(fd, static_cast<off_t>(end - length), static_cast<std::size_t>(length));
 }
 
@@ -98,6 +100,20 @@ void add_names(Missing& to, const json& names) {
   }
 }
 
+base::Result<json> read_index(int directory_fd, const std::string& name, std::uint64_t bytes_max) {
+  const auto file = TRY(base::open_file(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  const std::string text = TRY(index_text(file.get(), bytes_max));
+  json said = TRY(base::parse_json(text));
+  if (!said.is_object()) return no_snapshot("what it says of itself is no object");
+  return said;
+}
+
+bool is_name_of_run(std::string_view name) {
+  return name.starts_with("run_") && name.size() <= kRunIdBytesMost &&
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+}
+
 json member(const json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() ? json() : *found;
@@ -111,10 +127,7 @@ base::Status check_snapshot_end(int fd) {
 }
 
 base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name) {
-  const auto file = TRY(base::open_file(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  const std::string text = TRY(index_text(file.get()));
-  const json said = TRY(base::parse_json(text));
-  if (!said.is_object()) return no_snapshot("what it says of itself is no object");
+  const json said = TRY(read_index(directory_fd, name, kIndexBytesMost));
   SnapshotIndex index;
   add_names(index.not_stored, member(said, "not_kept"));
   add_names(index.not_stored, member(said, "notKept"));  // as JavaScript calls it
@@ -126,6 +139,16 @@ base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::str
       std::clamp<std::int64_t>(base::integer_or(woken, "left_out", 0), 0, kLeftOutMost);
   index.woken_as = base::string_or(woken, "after").substr(0, kRunIdBytesMost);
   return index;
+}
+
+std::string run_of_snapshot(int directory_fd, const std::string& name) {
+  const auto said = read_index(directory_fd, name, kShortIndexBytesMost);
+  if (!said.ok()) return "";
+  for (const char* key : {"run_id", "runId"}) {  // the second is JavaScript's
+    std::string run_id = base::string_or(said.value(), key);
+    if (is_name_of_run(run_id)) return run_id;
+  }
+  return "";
 }
 
 }  // namespace sandbox

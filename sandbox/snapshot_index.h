@@ -36,6 +36,9 @@ struct SnapshotIndex {
 // snapshot, or one that says nothing that can be read.
 base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::string& name);
 
+// Returns the last run that a snapshot has, or "" where it does not say that in few bytes.
+std::string run_of_snapshot(int directory_fd, const std::string& name);
+
 // Fails with kInvalid where the file does not end as a whole snapshot does. Reads its last bytes
 // alone.
 base::Status check_snapshot_end(int fd);

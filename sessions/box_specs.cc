@@ -9,10 +9,10 @@
 #include "sessions/ground.h"
 #include "sessions/run_table.h"
 #include "sessions/session.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_networks.h"
 #include "sessions/session_time.h"
 #include "sessions/state_shares.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -69,8 +69,7 @@ base::Result<sandbox::BoxSpec> BoxSpecs::spec_of(const Session& session) const {
 
 base::Result<std::vector<sandbox::Language>> BoxSpecs::languages_ahead() const {
   std::vector<sandbox::Language> ahead = {sandbox::Language::kPython};
-  for (const std::string& name :
-       TRY(ground_.store.runs.recent_languages(base::now_ms() - kLanguageUseMs))) {
+  for (const std::string& name : TRY(runs_.recent_languages(base::now_ms() - kLanguageUseMs))) {
     const auto language = sandbox::find_language(name);
     if (language && *language != sandbox::Language::kPython) ahead.push_back(*language);
   }

@@ -11,14 +11,16 @@
 
 namespace sessions {
 
+class RunTable;
 class SessionNetworks;
 class StateShares;
 struct Ground;
 
 class BoxSpecs {
  public:
-  BoxSpecs(const Ground& ground, const SessionNetworks& networks, StateShares& shares)
-      : ground_(ground), networks_(networks), shares_(shares) {}
+  BoxSpecs(const Ground& ground, RunTable& runs, const SessionNetworks& networks,
+           StateShares& shares)
+      : ground_(ground), runs_(runs), networks_(networks), shares_(shares) {}
 
   [[nodiscard]] base::Result<sandbox::BoxSpec> spec_of(const Session& session) const;
   // Returns the directory of its template's environment, as it is now; empty: it has the host's
@@ -29,6 +31,7 @@ class BoxSpecs {
   [[nodiscard]] base::Result<std::vector<sandbox::Language>> languages_ahead() const;
 
   const Ground& ground_;
+  RunTable& runs_;
   const SessionNetworks& networks_;
   StateShares& shares_;
 };

@@ -14,11 +14,11 @@
 #include "sessions/patience.h"
 #include "sessions/restarts.h"
 #include "sessions/run_ledger.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_ends.h"
 #include "sessions/session_room.h"
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -62,7 +62,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::find_or_start(const Session& 
       if (!held.ok() && held.error().kind != Error::Kind::kUnavailable) return held.error();
     }
     // It may have been deleted since the caller looked, and again until its lock is held.
-    const Session now = TRY(ground_.store.sessions.find(session.principal_id, session.id));
+    const Session now = TRY(parts_.sessions.find(session.principal_id, session.id));
     if (now.status == SessionStatus::kDestroyed) return deleted();
     const auto owned = ground_.own(session.id);
     if (owned.ok()) {
@@ -81,7 +81,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::find_or_start(const Session& 
 
 base::Result<std::shared_ptr<sandbox::Box>> Boxes::start(const Session& known,
                                                          const sandbox::SessionLock& lock) {
-  const Session found = TRY(ground_.store.sessions.find(known.principal_id, known.id));
+  const Session found = TRY(parts_.sessions.find(known.principal_id, known.id));
   // A sweep removes what own() has made.
   if (found.status == SessionStatus::kDestroyed) return deleted();
   if (found.unreadable) {
@@ -99,8 +99,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start(const Session& known,
   if (!restarts.empty()) base::append_part(spec.note, Restarts::note_of(restarts), "; ");
   auto box = TRY(start_counted(session, spec, lock));
   parts_.restarts.begin(session, *box, restarts);
-  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
-  if (TRY(ground_.store.sessions.is_live(session.id))) return box;
+  TRY(parts_.sessions.set_status(session.id, SessionStatus::kReady, ""));
+  if (TRY(parts_.sessions.is_live(session.id))) return box;
   // Deleted meanwhile, by who could not end what was not there yet.
   (void)box->shutdown("the session was deleted", sandbox::Box::kShutdownPatience);
   return deleted();
@@ -112,7 +112,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start_counted(const Session& 
   const bool is_claimed = TRY(parts_.room.claim_box(session));
   auto started = ground_.sandbox.start(spec, lock);
   if (!started.ok()) {
-    if (is_claimed) (void)ground_.store.sessions.unclaim_box(session);
+    if (is_claimed) (void)parts_.sessions.unclaim_box(session);
     // It may have made something before it failed.
     ground_.sandbox.sweep(session.id, spec.session_directory, lock);
     return std::move(started).error();
@@ -121,7 +121,7 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start_counted(const Session& 
   // The box that another server was faster to start is looked at by the next use.
   const auto status = box->status();
   if (status.ok()) {
-    TRY(ground_.store.sessions.set_isolation(session.id, status.value().isolation));
+    TRY(parts_.sessions.set_isolation(session.id, status.value().isolation));
     parts_.grants.remember(session.id, status.value(), spec);
   }
   return box;
@@ -141,7 +141,7 @@ base::Status Boxes::with_live_box(const Session& session,
 
 base::Result<base::UniqueFd> Boxes::root_of(const Session& session) {
   // On a full disk its files can be read and deleted all the same.
-  const auto touched = ground_.store.sessions.touch(session.id, base::now_ms());
+  const auto touched = parts_.sessions.touch(session.id, base::now_ms());
   if (!touched.ok() && touched.error().kind != Error::Kind::kLimit) return touched.error();
   base::UniqueFd root;
   const auto got = with_live_box(session, [&root](sandbox::Box& box) -> base::Status {
@@ -200,7 +200,7 @@ base::Result<base::UniqueFd> Boxes::connect(const Session& session, std::uint16_
   base::UniqueFd there = TRY(box.value()->connect(port));
   // That has resumed it. Where the row cannot be written, a look at the box still says so.
   if (session.status == SessionStatus::kPaused) {
-    (void)ground_.store.sessions.set_status(session.id, SessionStatus::kReady, "");
+    (void)parts_.sessions.set_status(session.id, SessionStatus::kReady, "");
   }
   return there;
 }

@@ -23,12 +23,14 @@ class Restarts;
 class RunLedger;
 class SessionEnds;
 class SessionRoom;
+class SessionTable;
 struct Ground;
 
 class Boxes {
  public:
-  // Services that starts of boxes need.
+  // Tables and services that starts of boxes need.
   struct Parts {
+    SessionTable& sessions;
     RunLedger& ledger;
     NetworkJournals& journals;
     SessionEnds& ends;

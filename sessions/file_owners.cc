@@ -17,7 +17,6 @@
 #include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/slow_start.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -27,8 +26,7 @@ base::Status FileOwners::renew() {
   if (!ground_.config.own_ids) return base::done();
   // A box that lives, of an older hutch, goes on as it is.
   const auto is_free = [this](const std::string& id) { return !ground_.is_owned(id); };
-  const std::size_t renewed =
-      TRY(ground_.store.sessions.renew_host_uids(*ground_.config.own_ids, is_free));
+  const std::size_t renewed = TRY(sessions_.renew_host_uids(*ground_.config.own_ids, is_free));
   if (renewed > 0) {
     ground_.config.notify(
         {Notice::Level::kShown,
@@ -44,8 +42,8 @@ base::Result<Session> FileOwners::with_own_files(Session session) {
   if (!ground_.config.own_ids) return session;
   if (!session.host_uid || !ground_.config.own_ids->has(*session.host_uid)) {
     const auto is_this = [&session](const std::string& id) { return id == session.id; };
-    TRY(ground_.store.sessions.renew_host_uids(*ground_.config.own_ids, is_this));
-    session = TRY(ground_.store.sessions.find(session.principal_id, session.id));
+    TRY(sessions_.renew_host_uids(*ground_.config.own_ids, is_this));
+    session = TRY(sessions_.find(session.principal_id, session.id));
   }
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_PATH | O_DIRECTORY));
@@ -76,7 +74,7 @@ base::Status FileOwners::give_to_session(int directory_fd, const char* name,
   // One that was only just made is nobody's change.
   json detail = {{"directory", name}, {"from", status.st_uid}, {"to", id}};
   if (status.st_uid == 0) return base::done();
-  return ground_.store.audit.add(
+  return audit_.add(
       {base::now_ms(), session.principal_id, session.id, "change_owner", std::move(detail)});
 }
 

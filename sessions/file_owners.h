@@ -7,11 +7,14 @@
 
 namespace sessions {
 
+class AuditTable;
+class SessionTable;
 struct Ground;
 
 class FileOwners {
  public:
-  explicit FileOwners(const Ground& ground) : ground_(ground) {}
+  FileOwners(const Ground& ground, SessionTable& sessions, AuditTable& audit)
+      : ground_(ground), sessions_(sessions), audit_(audit) {}
 
   // Gives each session that needs one another id. Rows alone, before anybody asks for a session:
   // files change owner when it is first started.
@@ -23,6 +26,8 @@ class FileOwners {
   base::Status give_to_session(int directory_fd, const char* name, const Session& session);
 
   const Ground& ground_;
+  SessionTable& sessions_;
+  AuditTable& audit_;
 };
 
 }  // namespace sessions

@@ -9,17 +9,25 @@
 #include "sandbox/environment.h"
 #include "sessions/patience.h"
 #include "sessions/readiness.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
 using base::Error;
 
-Ground::Ground(ManagerConfig settings, Store& database, sandbox::Sandbox& boxes)
+Ground::Ground(ManagerConfig settings, sandbox::Sandbox& boxes)
     : config(std::move(settings)),
-      store(database),
       sandbox(boxes),
       quotas(config),
       servers(config.state_directory) {}
+
+SessionDirectory Ground::files_of(const std::string& session_id) const {
+  return {config.state_directory, session_id};
+}
+
+bool Ground::is_owned(const std::string& session_id) const {
+  return sandbox.is_alive(files_of(session_id).path());
+}
 
 base::Result<sandbox::SessionLock> Ground::own(const std::string& session_id) const {
   const std::string directory = files_of(session_id).path();

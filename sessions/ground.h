@@ -1,5 +1,5 @@
-// Ground is given to most services of this layer: the settings, the database, the sandbox, and who
-// owns which session's directory. Safe from any thread.
+// Ground is given to most services of this layer: the settings, the sandbox, and who owns which
+// session's directory. Safe from any thread.
 #pragma once
 
 #include <string>
@@ -12,23 +12,18 @@
 #include "sessions/quotas.h"
 #include "sessions/servers.h"
 #include "sessions/session.h"
-#include "sessions/session_directory.h"
 
 namespace sessions {
 
-class Store;
+class SessionDirectory;
 
 struct Ground {
-  Ground(ManagerConfig settings, Store& database, sandbox::Sandbox& boxes);
+  Ground(ManagerConfig settings, sandbox::Sandbox& boxes);
 
-  [[nodiscard]] SessionDirectory files_of(const std::string& session_id) const {
-    return {config.state_directory, session_id};
-  }
+  [[nodiscard]] SessionDirectory files_of(const std::string& session_id) const;
   // Returns whether the session has an owner: a box, even one that does not answer, or a server
   // that starts one or clears up.
-  [[nodiscard]] bool is_owned(const std::string& session_id) const {
-    return sandbox.is_alive(files_of(session_id).path());
-  }
+  [[nodiscard]] bool is_owned(const std::string& session_id) const;
   // Makes the session's directory and takes its lock. kConflict: it has an owner.
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
   // As own(), but waits up to kEndPatience for an owner to end.
@@ -42,7 +37,6 @@ struct Ground {
   void note_start(const Session& session, const base::Error* failure) const;
 
   const ManagerConfig config;
-  Store& store;
   sandbox::Sandbox& sandbox;
   QuotasInForce
       quotas;  // in force now, since a reload changes them; `config` has those of the start

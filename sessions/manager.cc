@@ -49,7 +49,12 @@ Services Manager::services() {
   ServiceParts& parts = *parts_;
   return {.config = parts.ground.config,
           .quotas = parts.ground.quotas,
-          .store = parts.ground.store,
+          .session_table = parts.store.sessions,
+          .session_lists = parts.store.session_lists,
+          .run_table = parts.store.runs,
+          .file_table = parts.store.files,
+          .share_table = parts.store.shares,
+          .sealing_keys = parts.store.sealing_keys,
           .sessions = parts.sessions,
           .states = parts.states,
           .boxes = parts.boxes,
@@ -68,7 +73,7 @@ void Manager::sweep(const std::stop_token& stop) { parts_->sweeper.sweep(stop); 
 base::Result<ServiceStop::Report> Manager::end_boxes_of_service(std::chrono::seconds patience) {
   parts_->spares.stop();
   parts_->sweeper.stop();
-  return ServiceStop(parts_->ground).end_boxes(patience);
+  return ServiceStop(parts_->ground, parts_->store.session_lists).end_boxes(patience);
 }
 
 }  // namespace sessions

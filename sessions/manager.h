@@ -17,6 +17,7 @@
 
 namespace sessions {
 
+class Store;
 struct ServiceParts;
 
 class Manager {

@@ -362,15 +362,19 @@ CREATE INDEX IF NOT EXISTS network_requests_refused_of ON network_requests(sessi
   WHERE verdict = 'refused';
 )sql";
 
+// Version 26: which rule would have allowed what was refused; its advice was part of the reason.
+constexpr std::string_view kMissingRules =
+    "ALTER TABLE network_requests ADD COLUMN missing_rule TEXT NOT NULL DEFAULT ''";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 25> kScripts{
-      kSchemaSql,   kTokens,        kSealingKeys, kHostFolders, kUnasked,
-      kBuryAgain,   kLiveAlone,     kNetwork,     kCredentials, kNetworkRequests,
-      kKeptAnswers, kNetworkGrants, kNetworkUse,  kPaths,       kMetadata,
-      kUpkeep,      kBoxes,         kCounts,      kBounds,      kNetworkShares,
-      kDoorOfE2b,   kRunTimes,      kReadLater,   kFewerPages,  kAuditOfOne};
+  static constexpr std::array<std::string_view, 26> kScripts{
+      kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
+      kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
+      kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
+      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater,   kFewerPages,
+      kAuditOfOne, kMissingRules};
   return kScripts;
 }
 

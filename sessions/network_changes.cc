@@ -12,7 +12,6 @@
 #include "sessions/network_table.h"
 #include "sessions/session_networks.h"
 #include "sessions/session_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -23,18 +22,18 @@ using sandbox::NetworkRule;
 base::Result<std::string> NetworkChanges::allow(const Session& known,
                                                 const std::vector<NetworkRule>& rules,
                                                 bool take_back) {
-  const Session session = TRY(ground_.store.sessions.find(known.principal_id, known.id));
+  const Session session = TRY(sessions_.find(known.principal_id, known.id));
   if (session.status == SessionStatus::kDestroyed) return deleted();
   std::vector<NetworkRule> all = TRY(networks_.network_of(session)).hosts;
   all.insert(all.end(), rules.begin(), rules.end());
   if (!take_back) TRY(sandbox::check_network_rules(all));
   const std::int64_t now = base::now_ms();
   for (const NetworkRule& rule : rules) {
-    TRY(ground_.store.network.set_grant(session.id, sandbox::text_of(rule), !take_back, now));
+    TRY(network_.set_grant(session.id, sandbox::text_of(rule), !take_back, now));
   }
-  TRY(ground_.store.audit.add({now, session.principal_id, session.id,
-                               take_back ? "network_taken_back" : "network_allowed",
-                               json{{"rules", sandbox::rules_to_json(rules)}}}));
+  TRY(audit_.add({now, session.principal_id, session.id,
+                  take_back ? "network_taken_back" : "network_allowed",
+                  json{{"rules", sandbox::rules_to_json(rules)}}}));
   auto box = ground_.sandbox.look_at(session.id);
   if (!box.ok()) {
     if (box.error().kind != Error::Kind::kNotFound) return std::move(box).error();
@@ -43,7 +42,7 @@ base::Result<std::string> NetworkChanges::allow(const Session& known,
   auto allowed = box.value()->allow(rules, take_back);
   if (allowed.ok()) {
     const auto status = TRY(box.value()->status());
-    TRY(ground_.store.sessions.set_isolation(session.id, status.isolation));
+    TRY(sessions_.set_isolation(session.id, status.isolation));
     return std::string();
   }
   if (allowed.error().kind != Error::Kind::kUnsupported) return std::move(allowed).error();
@@ -54,7 +53,7 @@ base::Status NetworkChanges::change(const Session& known, const NetworkWish& net
   // With the box as it is, and not as another change or a start leaves it meanwhile.
   const auto lock = ground_.locks.of(known.id);
   const std::lock_guard one_at_a_time(*lock);
-  Session session = TRY(ground_.store.sessions.find(known.principal_id, known.id));
+  Session session = TRY(sessions_.find(known.principal_id, known.id));
   if (session.status == SessionStatus::kDestroyed) return deleted();
   session.network = TRY(choose(network, ground_.config.network));
   SessionNetworks::Network wanted = TRY(networks_.network_of(session));
@@ -65,12 +64,12 @@ base::Status NetworkChanges::change(const Session& known, const NetworkWish& net
     TRY(box.value()->set_network(
         {std::move(wanted.hosts), std::move(wanted.credentials), std::move(wanted.denied)}));
   }
-  TRY(ground_.store.sessions.set_network(session.id, session.network));
-  TRY(ground_.store.audit.add(
+  TRY(sessions_.set_network(session.id, session.network));
+  TRY(audit_.add(
       {base::now_ms(), session.principal_id, session.id, "network_changed", std::move(detail)}));
   if (!box.ok()) return base::done();
   const auto status = TRY(box.value()->status());
-  return ground_.store.sessions.set_isolation(session.id, status.isolation);
+  return sessions_.set_isolation(session.id, status.isolation);
 }
 
 }  // namespace sessions

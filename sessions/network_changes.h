@@ -11,13 +11,21 @@
 
 namespace sessions {
 
+class AuditTable;
+class NetworkTable;
 class SessionNetworks;
+class SessionTable;
 struct Ground;
 
 class NetworkChanges {
  public:
-  NetworkChanges(Ground& ground, const SessionNetworks& networks)
-      : ground_(ground), networks_(networks) {}
+  NetworkChanges(Ground& ground, SessionTable& sessions, NetworkTable& network, AuditTable& audit,
+                 const SessionNetworks& networks)
+      : ground_(ground),
+        sessions_(sessions),
+        network_(network),
+        audit_(audit),
+        networks_(networks) {}
 
   // Hosts that the operator allows one session besides, or takes back what was allowed so. It holds
   // at once, or from the next start of its processes: then this is why.
@@ -29,6 +37,9 @@ class NetworkChanges {
 
  private:
   Ground& ground_;
+  SessionTable& sessions_;
+  NetworkTable& network_;
+  AuditTable& audit_;
   const SessionNetworks& networks_;
 };
 

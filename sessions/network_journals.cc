@@ -7,7 +7,6 @@
 #include "sessions/network_table.h"
 #include "sessions/session_directory.h"
 #include "sessions/session_lists.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -32,12 +31,12 @@ base::Result<bool> NetworkJournals::take_in(const std::string& session_id, int d
   }
   std::int64_t taken = 0;
   for (int part = 0; part < kPartsAtOnce; ++part) {
-    taken = TRY(store_.network.journal_taken(session_id));
+    taken = TRY(network_.journal_taken(session_id));
     // Whoever has removed the directory has removed the journal that this was said of.
     const bool is_another = taken > sandbox::network_journal_end(directory_fd);
     const auto entries = sandbox::read_network_journal(directory_fd, is_another ? 0 : taken);
     if (entries.empty()) break;
-    (void)TRY(store_.network.take_journal(session_id, taken, entries));
+    (void)TRY(network_.take_journal(session_id, taken, entries));
   }
   sandbox::drop_network_journal(directory_fd, taken);
   const std::lock_guard lock(mutex_);
@@ -56,13 +55,13 @@ base::Status NetworkJournals::take_last(const std::string& session_id) {
   const auto directory = open_directory(state_directory_, session_id);
   if (!directory.ok()) return base::done();
   const bool has_one = TRY(take_in(session_id, directory.value().get()));
-  return has_one ? store_.network.end_requests(session_id) : base::done();
+  return has_one ? network_.end_requests(session_id) : base::done();
 }
 
 base::Status NetworkJournals::take_all() {
-  for (const Session& session : TRY(store_.session_lists.live())) TRY(take(session.id));
+  for (const Session& session : TRY(session_lists_.live())) TRY(take(session.id));
   // Bytes of sessions that are just being deleted count, too.
-  for (const Session& session : TRY(store_.session_lists.unburied())) TRY(take(session.id));
+  for (const Session& session : TRY(session_lists_.unburied())) TRY(take(session.id));
   return base::done();
 }
 

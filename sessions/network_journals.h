@@ -11,12 +11,15 @@
 
 namespace sessions {
 
-class Store;
+class NetworkTable;
+class SessionLists;
 
 class NetworkJournals {
  public:
-  NetworkJournals(std::string state_directory, Store& store)
-      : state_directory_(std::move(state_directory)), store_(store) {}
+  NetworkJournals(std::string state_directory, NetworkTable& network, SessionLists& session_lists)
+      : state_directory_(std::move(state_directory)),
+        network_(network),
+        session_lists_(session_lists) {}
 
   // Takes over the journal of one session, as far as it goes now.
   base::Status take(const std::string& session_id);
@@ -33,7 +36,8 @@ class NetworkJournals {
   base::Result<bool> take_in(const std::string& session_id, int directory_fd);
 
   const std::string state_directory_;
-  Store& store_;
+  NetworkTable& network_;
+  SessionLists& session_lists_;
   std::mutex mutex_;
   std::map<std::string, std::int64_t> ends_;  // by session, as far as they were taken over
 };

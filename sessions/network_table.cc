@@ -14,9 +14,9 @@ namespace sessions {
 
 namespace {
 
-#define REQUEST_COLUMNS                                                                           \
-  "session_id, number, verdict, host, port, method, path, status, reason, credential, was_kept, " \
-  "sent_bytes, received_bytes, ms, is_open, more"
+#define REQUEST_COLUMNS                                                                   \
+  "session_id, number, verdict, host, port, method, path, status, reason, missing_rule, " \
+  "credential, was_kept, sent_bytes, received_bytes, ms, is_open, more"
 
 constexpr const char* kAllPrincipals = "*";
 constexpr std::int64_t kNumbersPerMs = 1000;
@@ -35,6 +35,7 @@ AuditedRequest audited_request(Statement& row) {
   request.path = row.text();
   request.status = row.integer();
   request.reason = row.text();
+  request.missing_rule = row.text();
   request.credential = row.text();
   request.was_kept = row.integer() != 0;
   request.sent_bytes = row.integer();
@@ -142,8 +143,9 @@ base::Result<bool> NetworkTable::insert_request(const std::string& session_id,
                                                 const sandbox::NetworkRequest& request) {
   Statement insert = TRY(file_.database->prepare(
       "INSERT OR IGNORE INTO network_requests (session_id, number, principal_id, verdict, host, "
-      "port, method, path, status, reason, credential, was_kept, sent_bytes, received_bytes, ms, "
-      "is_open, more) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
+      "port, method, path, status, reason, missing_rule, credential, was_kept, sent_bytes, "
+      "received_bytes, ms, is_open, more) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING 1"));
   insert.bind(session_id)
       .bind(request.number)
       .bind(principal_id)
@@ -154,6 +156,7 @@ base::Result<bool> NetworkTable::insert_request(const std::string& session_id,
       .bind(request.path)
       .bind(request.status)
       .bind(request.reason)
+      .bind(request.missing_rule)
       .bind(request.credential)
       .bind(request.was_kept)
       .bind(request.sent_bytes)

@@ -8,7 +8,6 @@
 #include "sessions/session.h"
 #include "sessions/session_directory.h"
 #include "sessions/session_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 namespace {
@@ -32,9 +31,11 @@ std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSes
   return shares;
 }
 
-ProcessorWeights::ProcessorWeights(const std::string& state_directory, Store& store)
+ProcessorWeights::ProcessorWeights(const std::string& state_directory, SessionTable& sessions,
+                                   RunTable& runs)
     : sessions_directory_(sessions_directory(state_directory)),
-      store_(store),
+      sessions_(sessions),
+      runs_(runs),
       thread_([this](const std::stop_token& stop) { set_from_time_to_time(stop); }) {}
 
 ProcessorWeights::~ProcessorWeights() = default;
@@ -51,7 +52,7 @@ std::string ProcessorWeights::principal_of(const std::string& session_id) {
   if (const auto known = principals_.find(session_id); known != principals_.end()) {
     return known->second;
   }
-  const auto session = store_.sessions.find_of_any(session_id);
+  const auto session = sessions_.find_of_any(session_id);
   if (!session.ok() && session.error().kind != base::Error::Kind::kNotFound) return "";
   std::string principal = session.ok() ? session.value().principal_id : "";
   if (principal != kSparePrincipal) principals_[session_id] = principal;
@@ -64,7 +65,7 @@ void ProcessorWeights::set_all() {
   std::erase_if(principals_, gone);
   std::erase_if(set_, gone);
   if (weights.empty()) return;
-  const auto busy = store_.runs.busy_sessions();
+  const auto busy = runs_.busy_sessions();
   if (!busy.ok()) return;
   std::vector<WeighedSession> sessions;
   for (const auto& [id, weight] : weights) {

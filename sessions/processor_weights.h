@@ -14,7 +14,8 @@
 
 namespace sessions {
 
-class Store;
+class RunTable;
+class SessionTable;
 
 struct WeighedSession {
   std::string id;
@@ -30,7 +31,7 @@ std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSes
 // for it.
 class ProcessorWeights {
  public:
-  ProcessorWeights(const std::string& state_directory, Store& store);
+  ProcessorWeights(const std::string& state_directory, SessionTable& sessions, RunTable& runs);
   ~ProcessorWeights();
   ProcessorWeights(const ProcessorWeights&) = delete;
   ProcessorWeights& operator=(const ProcessorWeights&) = delete;
@@ -42,7 +43,8 @@ class ProcessorWeights {
   std::string principal_of(const std::string& session_id);
 
   const std::string sessions_directory_;
-  Store& store_;
+  SessionTable& sessions_;
+  RunTable& runs_;
   // The principals of sessions that have a cgroup; that of a spare one may change, and is not
   // kept.
   std::map<std::string, std::string> principals_;

@@ -10,7 +10,7 @@
 #include "sandbox/files/tree.h"
 #include "sessions/past_table.h"
 #include "sessions/patience.h"
-#include "sessions/store.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
@@ -41,12 +41,12 @@ void RecordPruner::prune(const std::stop_token& stop, const Moment& now) {
 
 // False: there are no others for now.
 bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
-  const auto bytes = ground_.store.past.bytes_of_runs();
+  const auto bytes = past_.bytes_of_runs();
   if (!bytes.ok()) return false;
   const bool too_many = bytes.value() > ground_.config.retention.runs_mb * kMegabyte;
   // Whether a run is kept costs a look at its session's newest: only those are looked at that go.
-  const auto runs = ground_.store.past.old_runs(pruned_up_to_, kRunsInAStep,
-                                                too_many ? PastTable::kAnyTime : ended_before);
+  const auto runs =
+      past_.old_runs(pruned_up_to_, kRunsInAStep, too_many ? PastTable::kAnyTime : ended_before);
   if (!runs.ok()) return false;
   std::map<std::string, std::vector<std::string>> by_session;
   for (const OldRun& run : runs.value()) {
@@ -56,7 +56,7 @@ bool RecordPruner::prune_some_runs(std::int64_t ended_before) {
   for (const auto& [session_id, ids] : by_session) {
     // Files go first: a row without them is found again.
     remove_run_files(session_id, ids);
-    if (!ground_.store.past.delete_runs(ids).ok()) return false;
+    if (!past_.delete_runs(ids).ok()) return false;
     ground_.config.notify({Notice::Level::kInfo,
                            std::to_string(ids.size()) + " runs deleted" +
                                (too_many ? ", the oldest: all take more than runs_mb, "
@@ -83,8 +83,8 @@ void RecordPruner::remove_run_files(const std::string& session_id,
 // Returns whether more is left to do, as prune_some_runs() does.
 bool RecordPruner::forget_some_sessions(std::int64_t ended_before,
                                         const std::stop_token& stop) const {
-  const auto count = ground_.store.past.count_deleted();
-  const auto oldest = ground_.store.past.oldest_deleted(kDeletedInAStep);
+  const auto count = past_.count_deleted();
+  const auto oldest = past_.oldest_deleted(kDeletedInAStep);
   if (!count.ok() || !oldest.ok()) return false;
   std::int64_t left = count.value();
   for (const Session& session : oldest.value()) {
@@ -92,7 +92,7 @@ bool RecordPruner::forget_some_sessions(std::int64_t ended_before,
     if (!is_old && left <= ground_.config.retention.deleted_sessions) return false;
     while (true) {
       if (stop.stop_requested()) return false;
-      const auto gone = ground_.store.past.forget_some_of(session.id);
+      const auto gone = past_.forget_some_of(session.id);
       if (!gone.ok()) return false;
       pause_for_box();
       if (gone.value()) break;

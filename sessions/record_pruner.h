@@ -15,7 +15,7 @@ namespace sessions {
 
 class RecordPruner {
  public:
-  explicit RecordPruner(const Ground& ground) : ground_(ground) {}
+  RecordPruner(const Ground& ground, PastTable& past) : ground_(ground), past_(past) {}
 
   // Deletes what is older or more than the settings keep, as far as a bounded number of steps goes.
   void prune(const std::stop_token& stop, const Moment& now);
@@ -26,6 +26,7 @@ class RecordPruner {
   bool forget_some_sessions(std::int64_t ended_before, const std::stop_token& stop) const;
 
   const Ground& ground_;
+  PastTable& past_;
   std::mutex mutex_;
   OldRun pruned_up_to_;
 };

@@ -18,7 +18,7 @@
 #include "sessions/ground.h"
 #include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
-#include "sessions/store.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
@@ -83,13 +83,13 @@ base::Status Restarts::begin(const Session& session, sandbox::Box& box,
   row.code_sha256 = TRY(base::sha256_hex(request.code));
   row.server_id = ground_.servers.own_id();
   row.queued_at = base::now_ms();
-  TRY(ground_.store.runs.insert(row));
+  TRY(runs_.insert(row));
   const auto submitted = box.submit(request);
   if (!submitted.ok()) {
     TRY(ledger_.refuse(row, submitted.error().message));
     return submitted;
   }
-  return ground_.store.runs.set_started(row.id);
+  return runs_.set_started(row.id);
 }
 
 std::string Restarts::note_of(const std::vector<sandbox::RunRequest>& requests) {

@@ -16,11 +16,13 @@ class Box;
 namespace sessions {
 
 class RunLedger;
+class RunTable;
 struct Ground;
 
 class Restarts {
  public:
-  Restarts(const Ground& ground, RunLedger& ledger) : ground_(ground), ledger_(ledger) {}
+  Restarts(const Ground& ground, RunTable& runs, RunLedger& ledger)
+      : ground_(ground), runs_(runs), ledger_(ledger) {}
 
   // Returns the requests of those runs, under ids of their own, which they have from now on: what
   // ends between this and begin() costs none of them. What cannot be read as one is left alone.
@@ -37,6 +39,7 @@ class Restarts {
   base::Status begin(const Session& session, sandbox::Box& box, sandbox::RunRequest request) const;
 
   const Ground& ground_;
+  RunTable& runs_;
   RunLedger& ledger_;
 };
 

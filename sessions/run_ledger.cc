@@ -15,8 +15,8 @@
 #include "sessions/ground.h"
 #include "sessions/run_record.h"
 #include "sessions/run_table.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -37,9 +37,9 @@ constexpr const char* kLostSinceStored =
 base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader reader) {
   if (row.has_ended()) {
     // The end may have been deleted for its age since the row was read.
-    auto end = TRY(ground_.store.runs.end_of(row.id));
+    auto end = TRY(runs_.end_of(row.id));
     // On a full disk it stays unread, which is the safe side.
-    if (reader != Reader::kNobody && !row.was_read) (void)ground_.store.runs.set_read(row.id);
+    if (reader != Reader::kNobody && !row.was_read) (void)runs_.set_read(row.id);
     if (!end) return run_of(row);
     return std::move(*end);
   }
@@ -69,7 +69,7 @@ base::Result<sandbox::Run> RunLedger::settle(const Run& row, Owner owner, Reader
 }
 
 base::Status RunLedger::settle_all(const std::string& session_id, Owner owner) {
-  for (const Run& row : TRY(ground_.store.runs.unfinished(session_id))) (void)settle(row, owner);
+  for (const Run& row : TRY(runs_.unfinished(session_id))) (void)settle(row, owner);
   return base::done();
 }
 
@@ -85,7 +85,7 @@ base::Status RunLedger::refuse(const Run& row, const std::string& why) {
 }
 
 bool RunLedger::was_ended(const Run& row) const {
-  const auto live = ground_.store.sessions.is_live(row.session_id);
+  const auto live = sessions_.is_live(row.session_id);
   return live.ok() && !live.value();
 }
 
@@ -159,13 +159,13 @@ base::Result<sandbox::Run> RunLedger::commit(const Run& row, sandbox::Run run, R
     files.push_back({row.session_id, row.id, change.path, change.change, change.bytes, std::nullopt,
                      run.finished_at_ms});
   }
-  const auto first = ground_.store.runs.finish(row.id, run, files, read);
+  const auto first = runs_.finish(row.id, run, files, read);
   // A full disk: the row stays open and is settled later, from its box or its record.json.
   if (!first.ok() && first.error().kind == Error::Kind::kLimit) return run;
   if (TRY(first)) return run;
   // Somebody else knew before us: what is said of a run does not depend on who is asked.
-  if (read != EndRead::kNot) (void)ground_.store.runs.set_read(row.id, read);
-  auto earlier = TRY(ground_.store.runs.end_of(row.id));
+  if (read != EndRead::kNot) (void)runs_.set_read(row.id, read);
+  auto earlier = TRY(runs_.end_of(row.id));
   if (!earlier) return run;
   return std::move(*earlier);
 }

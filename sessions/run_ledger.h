@@ -13,12 +13,14 @@
 
 namespace sessions {
 
+class SessionTable;
 struct Ground;
 struct Run;
 
 class RunLedger {
  public:
-  explicit RunLedger(const Ground& ground) : ground_(ground) {}
+  RunLedger(const Ground& ground, RunTable& runs, SessionTable& sessions)
+      : ground_(ground), runs_(runs), sessions_(sessions) {}
 
   // kUs: its session's lock is held, so that no box of it lives.
   enum class Owner { kUnknown, kUs };
@@ -47,6 +49,8 @@ class RunLedger {
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
 
   const Ground& ground_;
+  RunTable& runs_;
+  SessionTable& sessions_;
 };
 
 }  // namespace sessions

@@ -175,7 +175,7 @@ base::Result<Run> RunTable::find(const std::string& principal_id, const std::str
   select.bind(run_id).bind(principal_id);
   if (!TRY(select.step())) {
     return base::error(Error::Kind::kNotFound,
-                       "no such run; list_sessions shows each session's active runs");
+                       "no such run; get_run without run_id lists a session's runs");
   }
   return read_run(select);
 }

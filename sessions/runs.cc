@@ -12,7 +12,6 @@
 #include "sessions/patience.h"
 #include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -65,7 +64,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   // A box that cannot be had is found out before there is a row.
   auto box = TRY(boxes_.box_of(session));
   request.trace.mark(sandbox::Hop::kBoxFound);
-  TRY(ground_.store.runs.insert(row));
+  TRY(runs_.insert(row));
   request.trace.mark(sandbox::Hop::kSubmitted);
   const auto submitted = submit(session, std::move(box), row, request);
   if (!submitted.ok()) {
@@ -78,7 +77,7 @@ base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest r
   RunState state = TRY(wait_for(session.principal_id, row, first, {}, Reader::kClient));
   if (is_terminal(state.run.status)) return state;
   // A full disk, which the run itself may have filled: it goes on, and its box says so.
-  const auto started = ground_.store.runs.set_started(row.id);
+  const auto started = runs_.set_started(row.id);
   if (!started.ok() && started.error().kind != Error::Kind::kLimit) return started.error();
   return state;
 }
@@ -102,8 +101,7 @@ base::Result<RunState> Runs::get(const std::string& principal_id, const std::str
 base::Result<RunState> Runs::wait(const std::string& principal_id, const std::string& run_id,
                                   const sandbox::WaitOptions& options, const std::stop_token& stop,
                                   Reader reader) {
-  return wait_for(principal_id, TRY(ground_.store.runs.find(principal_id, run_id)), options, stop,
-                  reader);
+  return wait_for(principal_id, TRY(runs_.find(principal_id, run_id)), options, stop, reader);
 }
 
 base::Result<RunState> Runs::wait_for(const std::string& principal_id, Run row,
@@ -135,12 +133,12 @@ base::Result<RunState> Runs::wait_for(const std::string& principal_id, Run row,
     const bool time_is_up = std::chrono::steady_clock::now() >= deadline;
     if (is_terminal(state.run.status) || time_is_up || stop.stop_requested()) return state;
     pause_for_box();  // being handed over, or its box is silent
-    row = TRY(ground_.store.runs.find(principal_id, row.id));
+    row = TRY(runs_.find(principal_id, row.id));
   }
 }
 
 base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::string& run_id) {
-  const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
+  const Run row = TRY(runs_.find(principal_id, run_id));
   if (!row.has_ended()) {
     if (const auto box = ground_.sandbox.find(row.session_id); box.ok()) {
       const auto cancelled = box.value()->cancel(run_id);
@@ -156,7 +154,7 @@ base::Result<RunState> Runs::cancel(const std::string& principal_id, const std::
 
 base::Result<std::shared_ptr<sandbox::Box>> Runs::box_of_run(const std::string& principal_id,
                                                              const std::string& run_id) {
-  const Run row = TRY(ground_.store.runs.find(principal_id, run_id));
+  const Run row = TRY(runs_.find(principal_id, run_id));
   if (row.has_ended()) return base::error(Error::Kind::kNotFound, "this run has ended");
   return ground_.sandbox.find(row.session_id);
 }

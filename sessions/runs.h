@@ -17,13 +17,14 @@ namespace sessions {
 
 class Boxes;
 class RunLedger;
+class RunTable;
 struct Ground;
 struct Run;
 
 class Runs {
  public:
-  Runs(const Ground& ground, RunLedger& ledger, Boxes& boxes)
-      : ground_(ground), ledger_(ledger), boxes_(boxes) {}
+  Runs(const Ground& ground, RunTable& runs, RunLedger& ledger, Boxes& boxes)
+      : ground_(ground), runs_(runs), ledger_(ledger), boxes_(boxes) {}
 
   // Returns how many seconds a run of the session may last: what the session was made with, or else
   // what the operator allows.
@@ -61,6 +62,7 @@ class Runs {
                                                          const std::string& run_id);
 
   const Ground& ground_;
+  RunTable& runs_;
   RunLedger& ledger_;
   Boxes& boxes_;
 };

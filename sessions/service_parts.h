@@ -1,4 +1,5 @@
-// All services of this layer, put together: each is made of those above it.
+// All services of this layer, put together: each is made of those above it, and of the tables that
+// it uses.
 #pragma once
 
 #include <memory>
@@ -27,37 +28,46 @@
 #include "sessions/sessions.h"
 #include "sessions/spare_pool.h"
 #include "sessions/state_shares.h"
+#include "sessions/store.h"
 #include "sessions/sweeper.h"
 
 namespace sessions {
 
 struct ServiceParts {
-  ServiceParts(ManagerConfig config, Store& store, sandbox::Sandbox& sandbox)
-      : ground(std::move(config), store, sandbox) {}
+  ServiceParts(ManagerConfig config, Store& database, sandbox::Sandbox& sandbox)
+      : store(database), ground(std::move(config), sandbox) {}
 
+  Store& store;
   Ground ground;
-  SessionTokens tokens{ground.config.state_directory, ground.store};
+  SessionTokens tokens{ground.config.state_directory, store.sessions, store.session_lists};
   KeptCalls kept_calls{ground.config.state_directory};
   RunFiles run_files{ground.config.state_directory};
   ConnectionSessions connections;
-  NetworkJournals journals{ground.config.state_directory, ground.store};
-  SessionNetworks networks{ground.config.network, ground.config.state_directory, ground.store};
-  NetworkChanges network_changes{ground, networks};
+  NetworkJournals journals{ground.config.state_directory, store.network, store.session_lists};
+  SessionNetworks networks{ground.config.network, ground.config.state_directory, store.network,
+                           store.credentials};
+  NetworkChanges network_changes{ground, store.sessions, store.network, store.audit, networks};
   EndedBoxes ended;
-  RunLedger ledger{ground};
+  RunLedger ledger{ground, store.runs, store.sessions};
   BoxGrants grants{ground, networks};
-  StateShares shares{ground};
-  BoxSpecs specs{ground, networks, shares};
-  FileOwners owners{ground};
-  Restarts restarts{ground, ledger};
-  SessionEnds ends{ground, {ledger, journals, connections, grants}};
-  SessionStates states{ground, ended};
-  SessionRoom room{ground, ends, states};
-  Boxes boxes{ground, {ledger, journals, ends, room, grants, owners, specs, restarts}};
-  Runs runs{ground, ledger, boxes};
-  SparePool spares{ground, boxes, specs, ends};
-  Sessions sessions{ground, {boxes, specs, states, ends, room, spares, connections}};
-  Sweeper sweeper{ground, {ledger, journals, ends, spares, ended, shares}};
+  StateShares shares{ground, store.session_lists};
+  BoxSpecs specs{ground, store.runs, networks, shares};
+  FileOwners owners{ground, store.sessions, store.audit};
+  Restarts restarts{ground, store.runs, ledger};
+  SessionEnds ends{ground,
+                   {store.sessions, store.spares, store.upkeep, store.past, ledger, journals,
+                    connections, grants}};
+  SessionStates states{ground, store.session_lists, ended};
+  SessionRoom room{ground, store.sessions, store.session_lists, ends, states};
+  Boxes boxes{ground,
+              {store.sessions, ledger, journals, ends, room, grants, owners, specs, restarts}};
+  Runs runs{ground, store.runs, ledger, boxes};
+  SparePool spares{ground, store.sessions, store.spares, boxes, specs, ends};
+  Sessions sessions{ground,
+                    {store.sessions, boxes, specs, states, ends, room, spares, connections}};
+  Sweeper sweeper{ground,
+                  {store.sessions, store.session_lists, store.upkeep, store.past, ledger, journals,
+                   ends, spares, ended, shares}};
   std::unique_ptr<sandbox::JournalCalls> journal_calls;
 };
 

@@ -9,7 +9,6 @@
 #include "sessions/ground.h"
 #include "sessions/patience.h"
 #include "sessions/session_lists.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -27,7 +26,7 @@ constexpr std::chrono::seconds kTurn{20};
 }  // namespace
 
 base::Result<std::vector<std::string>> ServiceStop::boxes_of_service(Report& report) {
-  const auto live = TRY(ground_.store.session_lists.live());
+  const auto live = TRY(session_lists_.live());
   std::vector<std::string> ids;
   std::mutex mutex;
   at_once(live.size(), [&](std::size_t i) {

@@ -11,11 +11,13 @@
 
 namespace sessions {
 
+class SessionLists;
 struct Ground;
 
 class ServiceStop {
  public:
-  explicit ServiceStop(Ground& ground) : ground_(ground) {}
+  ServiceStop(Ground& ground, SessionLists& session_lists)
+      : ground_(ground), session_lists_(session_lists) {}
 
   struct Report {
     std::size_t ended = 0;
@@ -34,6 +36,7 @@ class ServiceStop {
   bool ask(const std::string& session_id, Report& report);
 
   Ground& ground_;
+  SessionLists& session_lists_;
 };
 
 }  // namespace sessions

@@ -1,5 +1,5 @@
-// The services that other folders may call; ServiceParts has those that only this layer uses, too.
-// Each is safe from any thread.
+// The services and tables that other folders may call; ServiceParts has those that only this layer
+// uses, too. Each is safe from any thread.
 #pragma once
 
 namespace sandbox {
@@ -11,22 +11,32 @@ namespace sessions {
 struct ManagerConfig;
 class Boxes;
 class ConnectionSessions;
+class FileTable;
 class KeptCalls;
 class NetworkChanges;
 class NetworkJournals;
 class QuotasInForce;
 class RunFiles;
+class RunTable;
 class Runs;
+class SealingKeyTable;
+class SessionLists;
 class SessionNetworks;
 class SessionStates;
+class SessionTable;
 class SessionTokens;
 class Sessions;
-class Store;
+class ShareTable;
 
 struct Services {
   const ManagerConfig& config;  // as it was opened with
   QuotasInForce& quotas;
-  Store& store;
+  SessionTable& session_table;
+  SessionLists& session_lists;
+  RunTable& run_table;
+  FileTable& file_table;
+  ShareTable& share_table;
+  SealingKeyTable& sealing_keys;
   Sessions& sessions;
   SessionStates& states;
   Boxes& boxes;

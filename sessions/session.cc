@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sandbox/files/box_path.h"
+
 namespace sessions {
 namespace {
 
@@ -34,7 +36,8 @@ std::optional<SessionStatus> find_session_status(std::string_view name) {
 }
 
 std::string absolute_path(const Session& session, const std::string& path) {
-  return path.starts_with('/') ? path : session.working_directory + "/" + path;
+  const std::string plain = sandbox::files::with_home(path);
+  return plain.starts_with('/') ? plain : session.working_directory + "/" + plain;
 }
 
 base::Error deleted() {

@@ -41,6 +41,16 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
   return base::done();
 }
 
+// npm lists what is below its prefix (npm_config_prefix, sandbox/box/run_environment.cc) before
+// each npx, and wants it to be there. What else the code has put at its place is the code's affair,
+// and a full disk costs no box.
+void make_prefix_of_npm(const std::string& home, const Session& session) {
+  auto opened = base::open_file(AT_FDCWD, home, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!opened.ok()) return;
+  const sandbox::files::BoxFiles files(std::move(opened).value(), uid_of(session));
+  (void)files.make_directories("/.local/lib");
+}
+
 }  // namespace
 
 base::Status SessionDirectory::make_parts(const Session& session) const {
@@ -48,6 +58,7 @@ base::Status SessionDirectory::make_parts(const Session& session) const {
     TRY(make_directory(part(name), session.host_uid));
   }
   TRY(make_directory(runs(), std::nullopt));
+  make_prefix_of_npm(part(kHomePart), session);
   return make_ruled(session);
 }
 

@@ -20,7 +20,6 @@
 #include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/spare_table.h"
-#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 
 namespace sessions {
@@ -37,11 +36,11 @@ constexpr std::int64_t kBoxMakingMs = 60'000;
 base::Status SessionEnds::end(const Session& session, const std::string& why) {
   // First the row: from here on nobody starts a box for it, and what a kill leaves undone the sweep
   // of any server does.
-  auto ended = ground_.store.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
+  auto ended = parts_.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
   // A full disk has no room for the row either: what is deleted makes it.
   if (!ended.ok() && ended.error().kind == Error::Kind::kLimit) {
     TRY(delete_files_of(session));
-    ended = ground_.store.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
+    ended = parts_.sessions.set_status(session.id, SessionStatus::kDestroyed, why);
   }
   TRY(ended);
   parts_.connections.forget(session.id);
@@ -56,9 +55,9 @@ void SessionEnds::expire(const Session& session, const std::string& why) {
 // Now, for who asks; what fails here the sweep does.
 Error SessionEnds::end_of_lifetime(const Session& session) {
   const bool is_sure = session.boot_id == ground_.config.clock().boot_id;
-  const bool may_go = is_sure || ground_.store.upkeep.may_delete_by_time(base::now_ms());
+  const bool may_go = is_sure || parts_.upkeep.may_delete_by_time(base::now_ms());
   if (may_go) expire(session, "its lifetime_seconds are over");
-  const auto is_live = ground_.store.sessions.is_live(session.id);
+  const auto is_live = parts_.sessions.is_live(session.id);
   const bool is_deleted = is_live.ok() && !is_live.value();
   const std::string what =
       is_deleted ? "it was deleted with its files"
@@ -109,8 +108,8 @@ base::Status SessionEnds::bury(const Session& session) {
       AT_FDCWD, sessions_directory(ground_.config.state_directory), O_RDONLY | O_DIRECTORY));
   TRY(sandbox::files::remove_tree(parent.get(), session.id));
   parts_.journals.forget(session.id);
-  if (session.principal_id == kSparePrincipal) return ground_.store.spares.forget(session.id);
-  return ground_.store.past.set_buried(session.id);
+  if (session.principal_id == kSparePrincipal) return parts_.spares.forget(session.id);
+  return parts_.past.set_buried(session.id);
 }
 
 bool SessionEnds::is_left(const Session& session) const {
@@ -123,15 +122,14 @@ bool SessionEnds::is_left(const Session& session) const {
   // Its client comes back to another server, and that uses the session, or not at all.
   const std::int64_t now = ground_.config.clock().now_ms;
   const std::chrono::milliseconds unused(now - session.last_used_at);
-  return unused > ground_.config.clients_back_within &&
-         ground_.store.upkeep.may_delete_by_time(now);
+  return unused > ground_.config.clients_back_within && parts_.upkeep.may_delete_by_time(now);
 }
 
 bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why) {
   {
     const auto owned = sandbox::SessionLock::take(ground_.files_of(known.id).path());
     if (!owned.ok() || !has_nothing(known)) return false;
-    const auto ended = ground_.store.sessions.set_status(known.id, SessionStatus::kDestroyed, why);
+    const auto ended = parts_.sessions.set_status(known.id, SessionStatus::kDestroyed, why);
     if (!ended.ok() || !ended.value()) return false;
   }
   expire(known, why);
@@ -140,7 +138,7 @@ bool SessionEnds::delete_if_nothing(const Session& known, const std::string& why
 
 bool SessionEnds::has_nothing(const Session& known) {
   // As it is while nobody can start a box for it.
-  const auto found = ground_.store.sessions.find_of_any(known.id);
+  const auto found = parts_.sessions.find_of_any(known.id);
   if (!found.ok()) return false;
   const Session& session = found.value();
   if (session.unreadable || session.name || !session.metadata.empty()) return false;
@@ -148,7 +146,7 @@ bool SessionEnds::has_nothing(const Session& known) {
   const bool is_being_made = session.status == SessionStatus::kProvisioning &&
                              base::now_ms() - session.last_used_at < kBoxMakingMs;
   if (is_being_made || !parts_.journals.take(known.id).ok()) return false;
-  const auto traces = ground_.store.sessions.has_traces(known.id, base::now_ms());
+  const auto traces = parts_.sessions.has_traces(known.id, base::now_ms());
   if (!traces.ok() || traces.value()) return false;
   const auto directory = base::open_file(AT_FDCWD, ground_.files_of(known.id).path(),
                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

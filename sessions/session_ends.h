@@ -12,13 +12,21 @@ namespace sessions {
 class BoxGrants;
 class ConnectionSessions;
 class NetworkJournals;
+class PastTable;
 class RunLedger;
+class SessionTable;
+class SpareTable;
+class UpkeepTable;
 struct Ground;
 
 class SessionEnds {
  public:
-  // Services that know something of a session which ends with it.
+  // Tables and services that know something of a session which ends with it.
   struct Parts {
+    SessionTable& sessions;
+    SpareTable& spares;
+    UpkeepTable& upkeep;
+    PastTable& past;
     RunLedger& ledger;
     NetworkJournals& journals;
     ConnectionSessions& connections;

@@ -8,7 +8,6 @@
 #include "sessions/network_choice.h"
 #include "sessions/network_table.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -23,7 +22,7 @@ void add_note(const std::string& note, std::string& notes) { base::append_part(n
 
 base::Result<SessionNetworks::Network> SessionNetworks::network_of(const Session& session) const {
   Network result;
-  for (const std::string& text : TRY(store_.network.grants(session.id))) {
+  for (const std::string& text : TRY(network_.grants(session.id))) {
     result.hosts.push_back(TRY(sandbox::parse_network_rule(text)));
   }
   if (session.network) {
@@ -43,7 +42,7 @@ base::Result<SessionNetworks::Network> SessionNetworks::network_of(const Session
 
 base::Status SessionNetworks::add_index_credentials(Network& network) const {
   for (const std::string& name : granted_.index_credentials) {
-    auto stored = store_.credentials.find(name);
+    auto stored = credentials_.find(name);
     if (!stored.ok()) return std::move(stored).error();
     sandbox::Credential& credential = stored.value().credential;
     if (sandbox::are_within({credential.host}, network.hosts)) {
@@ -62,7 +61,7 @@ base::Status SessionNetworks::add_credentials(const std::vector<std::string>& na
                network.note);
       continue;
     }
-    auto stored = store_.credentials.find(name);
+    auto stored = credentials_.find(name);
     if (!stored.ok() && stored.error().kind != Error::Kind::kNotFound) {
       return std::move(stored).error();
     }
@@ -123,14 +122,13 @@ base::Status SessionNetworks::add_bounds(const Session& session, sandbox::BoxSpe
     spec.network_quota.principal_id = session.principal_id;
   }
   if (spec.network_quota.bytes_left) {
-    *spec.network_quota.bytes_left -= TRY(store_.network.bytes(spec.session_id));
+    *spec.network_quota.bytes_left -= TRY(network_.bytes(spec.session_id));
   }
   if (spec.network_quota.principal_bytes_a_day) {
     sandbox::NetworkQuota& quota = spec.network_quota;
     quota.principal_day = sandbox::utc_day_now();
-    quota.principal_bytes_left =
-        *quota.principal_bytes_a_day -
-        TRY(store_.network.bytes_on(quota.principal_id, quota.principal_day));
+    quota.principal_bytes_left = *quota.principal_bytes_a_day -
+                                 TRY(network_.bytes_on(quota.principal_id, quota.principal_day));
   }
   spec.private_hosts = granted_.private_hosts;
   spec.network_proxy = granted_.proxy;

@@ -16,13 +16,18 @@
 
 namespace sessions {
 
-class Store;
+class CredentialTable;
+class NetworkTable;
 
 class SessionNetworks {
  public:
   // `granted` outlives this.
-  SessionNetworks(const GrantedNetwork& granted, std::string state_directory, Store& store)
-      : granted_(granted), state_directory_(std::move(state_directory)), store_(store) {}
+  SessionNetworks(const GrantedNetwork& granted, std::string state_directory, NetworkTable& network,
+                  CredentialTable& credentials)
+      : granted_(granted),
+        state_directory_(std::move(state_directory)),
+        network_(network),
+        credentials_(credentials) {}
 
   // `note` tells the session what is missing.
   struct Network {
@@ -42,7 +47,8 @@ class SessionNetworks {
 
   const GrantedNetwork& granted_;
   const std::string state_directory_;
-  Store& store_;
+  NetworkTable& network_;
+  CredentialTable& credentials_;
 };
 
 }  // namespace sessions

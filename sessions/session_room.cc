@@ -14,7 +14,6 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_states.h"
 #include "sessions/session_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -71,20 +70,19 @@ base::Result<Session> SessionRoom::take_row(const std::string& principal_id,
 base::Result<bool> SessionRoom::claim_box(const Session& session) {
   if (session.principal_id == kSparePrincipal) return false;
   return with_room<bool>(session.principal_id, false, [&] {
-    return ground_.store.sessions.claim_box(session, ground_.quotas.now().sessions_max,
-                                            base::now_ms());
+    return sessions_.claim_box(session, ground_.quotas.now().sessions_max, base::now_ms());
   });
 }
 
 bool SessionRoom::make_room(const std::string& principal_id, bool for_new_session) {
-  const auto with_box = ground_.store.session_lists.with_box(principal_id);
+  const auto with_box = session_lists_.with_box(principal_id);
   if (!with_box.ok()) return false;
   if (boxes_are_full(with_box.value()) && !forget_dead_boxes(with_box.value()) &&
       !end_left_boxes(with_box.value())) {
     return false;
   }
   if (!for_new_session) return true;
-  const auto kept = ground_.store.session_lists.count_kept(principal_id);
+  const auto kept = session_lists_.count_kept(principal_id);
   if (!kept.ok()) return false;
   return kept.value() < ground_.quotas.now().kept_sessions_max ||
          delete_some_with_nothing(principal_id);
@@ -101,8 +99,7 @@ bool SessionRoom::forget_dead_boxes(const std::vector<Session>& sessions) {
     const bool is_being_made = session.status == SessionStatus::kProvisioning &&
                                base::now_ms() - session.last_used_at < kStartingMs;
     if (is_being_made || ground_.is_owned(session.id)) continue;
-    found =
-        ground_.store.sessions.set_status(session.id, SessionStatus::kStopped, "").ok() || found;
+    found = sessions_.set_status(session.id, SessionStatus::kStopped, "").ok() || found;
   }
   return found;
 }
@@ -123,7 +120,7 @@ bool SessionRoom::delete_some_with_nothing(const std::string& principal_id) {
   std::int64_t deleted = 0;
   SessionPlace after;
   while (true) {
-    const auto some = ground_.store.session_lists.unnamed(principal_id, after, kLookedAtOnce);
+    const auto some = session_lists_.unnamed(principal_id, after, kLookedAtOnce);
     if (!some.ok() || some.value().empty()) return deleted > 0;
     for (const Session& session : some.value()) {
       after = {session.last_used_at, session.id};
@@ -137,9 +134,9 @@ bool SessionRoom::delete_some_with_nothing(const std::string& principal_id) {
 
 Error SessionRoom::with_names(Error limit, const std::string& principal_id) {
   if (base::is_full_disk(limit)) return limit;  // it is nobody's share that is used up
-  auto sessions = ground_.store.session_lists.with_box(principal_id);
+  auto sessions = session_lists_.with_box(principal_id);
   if (sessions.ok() && !boxes_are_full(sessions.value())) {
-    sessions = ground_.store.session_lists.oldest(principal_id, kNamesMax);
+    sessions = session_lists_.oldest(principal_id, kNamesMax);
   }
   if (!sessions.ok() || sessions.value().empty()) return limit;
   std::string names;
@@ -154,7 +151,7 @@ Error SessionRoom::with_names(Error limit, const std::string& principal_id) {
 
 base::Status SessionRoom::make_room_for_unasked(const std::string& principal_id) {
   std::vector<SessionState> live;
-  for (Session& session : TRY(ground_.store.session_lists.unasked(principal_id))) {
+  for (Session& session : TRY(session_lists_.unasked(principal_id))) {
     const bool starts = session.status == SessionStatus::kProvisioning &&
                         base::now_ms() - session.created_at < kStartingMs;
     if (starts || ground_.is_owned(session.id)) {
@@ -177,8 +174,7 @@ base::Status SessionRoom::make_room_for_unasked(const std::string& principal_id)
 base::Status SessionRoom::give_way(const Session& session) {
   const auto box = TRY(ground_.sandbox.look_at(session.id));
   TRY(box->shutdown_if_idle("it gave way to newer sessions made without a session_id"));
-  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kStopped,
-                                        "another session took its place"));
+  TRY(sessions_.set_status(session.id, SessionStatus::kStopped, "another session took its place"));
   return base::done();
 }
 

@@ -12,13 +12,20 @@
 namespace sessions {
 
 class SessionEnds;
+class SessionLists;
 class SessionStates;
+class SessionTable;
 struct Ground;
 
 class SessionRoom {
  public:
-  SessionRoom(const Ground& ground, SessionEnds& ends, SessionStates& states)
-      : ground_(ground), ends_(ends), states_(states) {}
+  SessionRoom(const Ground& ground, SessionTable& sessions, SessionLists& session_lists,
+              SessionEnds& ends, SessionStates& states)
+      : ground_(ground),
+        sessions_(sessions),
+        session_lists_(session_lists),
+        ends_(ends),
+        states_(states) {}
 
   // Counts the session among those that have a box, before it gets one. False: it was so already.
   base::Result<bool> claim_box(const Session& session);
@@ -45,6 +52,8 @@ class SessionRoom {
   base::Error with_names(base::Error limit, const std::string& principal_id);
 
   const Ground& ground_;
+  SessionTable& sessions_;
+  SessionLists& session_lists_;
   SessionEnds& ends_;
   SessionStates& states_;
 };

@@ -6,6 +6,7 @@
 #include "sandbox/address_range.h"
 #include "sandbox/box_spec.h"
 #include "sessions/sqlite.h"
+#include "sessions/text_memo.h"
 
 namespace sessions {
 
@@ -25,8 +26,12 @@ base::Error malformed() {
 
 // Members that are not there have their default: an older hutch wrote those alone that were given.
 base::Result<sandbox::Limits> limits_in(const std::string& text) {
-  const json value = TRY(parse_json(text));
-  return sandbox::limits_from_json(value, sandbox::Limits(), sandbox::widest_limits());
+  static TextMemo<sandbox::Limits> memo([](const std::string& unread) {
+    const auto value = parse_json(unread);
+    if (!value.ok()) return base::Result<sandbox::Limits>(value.error());
+    return sandbox::limits_from_json(value.value(), sandbox::Limits(), sandbox::widest_limits());
+  });
+  return memo.value_of(text);
 }
 
 base::Result<Strings> strings_in(const std::string& text) {
@@ -63,7 +68,9 @@ base::Result<std::optional<NetworkChoice>> network_in(const std::optional<std::s
 
 base::Result<std::optional<std::vector<sandbox::HostFolder>>> folders_in(
     const std::optional<std::string>& text) {
-  if (!text) return std::optional<std::vector<sandbox::HostFolder>>();
+  if (!text || *text == "[]") {
+    return text ? std::optional(std::vector<sandbox::HostFolder>()) : std::nullopt;
+  }
   const json value = TRY(parse_json(*text));
   auto folders = TRY(sandbox::folders_from_json(value));
   return std::optional(std::move(folders));
@@ -78,9 +85,12 @@ base::Result<sandbox::PathRules> paths_in(const std::optional<std::string>& text
 // Nothing depends on it, and its next box tells it anew: one that cannot be read is none.
 std::optional<sandbox::Isolation> isolation_in(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
-  const auto value = parse_json(*text);
-  if (!value.ok()) return std::nullopt;
-  auto isolation = sandbox::isolation_from_json(value.value());
+  static TextMemo<sandbox::Isolation> memo([](const std::string& unread) {
+    const auto value = parse_json(unread);
+    if (!value.ok()) return base::Result<sandbox::Isolation>(value.error());
+    return sandbox::isolation_from_json(value.value());
+  });
+  auto isolation = memo.value_of(*text);
   return isolation.ok() ? std::optional(std::move(isolation).value()) : std::nullopt;
 }
 

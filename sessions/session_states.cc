@@ -15,8 +15,8 @@
 #include "sessions/ended_boxes.h"
 #include "sessions/ground.h"
 #include "sessions/patience.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_lists.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -149,8 +149,7 @@ base::Result<SessionStates::Listed> SessionStates::list(
     const std::string& principal_id, const std::optional<SessionStatus>& status) {
   if (status == SessionStatus::kDestroyed) {  // it stays so; the others are what their boxes say
     std::vector<SessionState> states;
-    for (Session& session :
-         TRY(ground_.store.session_lists.newest(principal_id, true, kListedMax))) {
+    for (Session& session : TRY(session_lists_.newest(principal_id, true, kListedMax))) {
       states.push_back({std::move(session), {}});
     }
     return std::make_shared<const std::vector<SessionState>>(std::move(states));
@@ -168,8 +167,7 @@ base::Result<SessionStates::Listed> SessionStates::list(
 
 base::Result<SessionStates::Listed> SessionStates::ask_boxes_of(const std::string& principal_id) {
   std::vector<SessionState> states;
-  for (Session& session :
-       TRY(ground_.store.session_lists.newest(principal_id, false, kListedMax))) {
+  for (Session& session : TRY(session_lists_.newest(principal_id, false, kListedMax))) {
     states.push_back({std::move(session), {}});
   }
   ask_boxes(states);
@@ -198,7 +196,7 @@ void SessionStates::ask_boxes(std::vector<SessionState>& states) {
 base::Result<std::vector<EarlierSession>> SessionStates::earlier_with_something(
     const std::string& principal_id, const std::string& than_id, std::size_t most) {
   std::vector<EarlierSession> found;
-  for (Session& session : TRY(ground_.store.session_lists.newest(principal_id, false, kLookedAt))) {
+  for (Session& session : TRY(session_lists_.newest(principal_id, false, kLookedAt))) {
     if (session.id == than_id) continue;
     EarlierSession earlier{std::move(session)};
     const SessionDirectory files = ground_.files_of(earlier.session.id);

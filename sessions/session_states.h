@@ -18,6 +18,7 @@
 namespace sessions {
 
 class EndedBoxes;
+class SessionLists;
 struct Ground;
 
 // One with something in its /workspace, at the top of which `entries` were counted, or with
@@ -35,7 +36,8 @@ class SessionStates {
   // list() returns at most so many sessions, those used last.
   static constexpr std::int64_t kListedMax = 1000;
 
-  SessionStates(const Ground& ground, EndedBoxes& ended) : ground_(ground), ended_(ended) {}
+  SessionStates(const Ground& ground, SessionLists& session_lists, EndedBoxes& ended)
+      : ground_(ground), session_lists_(session_lists), ended_(ended) {}
 
   base::Result<SessionState> state_of(Session session);
   // Returns where what the session knows is; nothing where it does not rest.
@@ -62,6 +64,7 @@ class SessionStates {
   void look_for_box(SessionState& state, const base::Error& why);
 
   const Ground& ground_;
+  SessionLists& session_lists_;
   EndedBoxes& ended_;
   Rounds<Listed> lists_;  // by principal
 };

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -45,7 +44,7 @@ base::Result<std::string> SessionTokens::token_of(const std::string& session_id)
 base::Result<std::vector<SessionTokens::Access>> SessionTokens::newest(std::int64_t limit) const {
   const std::string secret = TRY(key());
   std::vector<Access> all;
-  for (std::string& id : TRY(store_.session_lists.newest_used(limit))) {
+  for (std::string& id : TRY(session_lists_.newest_used(limit))) {
     std::string token = TRY(code_of(secret, id));
     all.push_back({std::move(id), std::move(token)});
   }
@@ -62,7 +61,7 @@ base::Result<Session> SessionTokens::session_by(const std::string& session_id,
   if (!are_equal(token, TRY(token_of(session_id)))) {
     return base::error(Error::Kind::kNotFound, "no such sandbox, or this is not its access token");
   }
-  return store_.sessions.find_of_any(session_id);
+  return sessions_.find_of_any(session_id);
 }
 
 // "<until>.<code>"; no session's id has a space.
@@ -84,7 +83,7 @@ base::Result<Session> SessionTokens::session_by_port(const std::string& session_
   if (!is_right || base::now_ms() / 1000 > until_s) {
     return base::error(Error::Kind::kNotFound, "this link is over, or is none to this port");
   }
-  return store_.sessions.find_of_any(session_id);
+  return sessions_.find_of_any(session_id);
 }
 
 }  // namespace sessions

@@ -13,12 +13,15 @@
 
 namespace sessions {
 
-class Store;
+class SessionLists;
+class SessionTable;
 
 class SessionTokens {
  public:
-  SessionTokens(std::string state_directory, Store& store)
-      : state_directory_(std::move(state_directory)), store_(store) {}
+  SessionTokens(std::string state_directory, SessionTable& sessions, SessionLists& session_lists)
+      : state_directory_(std::move(state_directory)),
+        sessions_(sessions),
+        session_lists_(session_lists) {}
 
   // Returns the token of a session, whether there is one of that id or not.
   [[nodiscard]] base::Result<std::string> token_of(const std::string& session_id) const;
@@ -46,7 +49,8 @@ class SessionTokens {
   [[nodiscard]] base::Result<std::string> key() const;
 
   const std::string state_directory_;
-  Store& store_;
+  SessionTable& sessions_;
+  SessionLists& session_lists_;
 };
 
 }  // namespace sessions

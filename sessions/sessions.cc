@@ -17,7 +17,6 @@
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
 #include "sessions/spare_pool.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -104,7 +103,7 @@ base::Result<Session> Sessions::take_row(const Session& wanted) {
     const Quotas now = ground_.quotas.now();
     const SessionBounds bounds(now.sessions_max, now.kept_sessions_max);
     if (auto adopted = TRY(parts_.spares.adopt(wanted, bounds))) return *std::move(adopted);
-    return ground_.store.sessions.create(wanted, ground_.config.own_ids, bounds);
+    return parts_.sessions.create(wanted, ground_.config.own_ids, bounds);
   });
 }
 
@@ -125,8 +124,7 @@ base::Result<SessionState> Sessions::start_new(const Session& session) {
       // Its caller has no id of it, and asks for another one later.
       (void)parts_.ends.end(session, made.error().message);
     } else {
-      (void)ground_.store.sessions.set_status(session.id, SessionStatus::kError,
-                                              made.error().message);
+      (void)parts_.sessions.set_status(session.id, SessionStatus::kError, made.error().message);
     }
   }
   return made;
@@ -169,10 +167,10 @@ base::Result<Session> Sessions::session_of_connection(const std::string& princip
 
 base::Result<Session> Sessions::find(const std::string& principal_id,
                                      const std::string& id_or_name) {
-  auto session = ground_.store.sessions.find(principal_id, id_or_name);
+  auto session = parts_.sessions.find(principal_id, id_or_name);
   if (session.ok() || session.error().kind != Error::Kind::kNotFound) return session;
   const std::string id = session_id_of(id_or_name);
-  return id == id_or_name ? session : ground_.store.sessions.find(principal_id, id);
+  return id == id_or_name ? session : parts_.sessions.find(principal_id, id);
 }
 
 base::Result<Session> Sessions::find_live(const std::string& principal_id,
@@ -196,7 +194,7 @@ base::Result<SessionState> Sessions::pause(const std::string& principal_id, cons
   // A session that has nothing running is not started to be frozen.
   if (!lives) return parts_.states.state_of(std::move(session));
   TRY(paused);
-  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kPaused, ""));
+  TRY(parts_.sessions.set_status(session.id, SessionStatus::kPaused, ""));
   return parts_.states.state_of(std::move(session));
 }
 
@@ -209,8 +207,8 @@ base::Result<SessionState> Sessions::resume(const std::string& principal_id,
   Session session = TRY(find(principal_id, id));
   const auto woken_from = parts_.states.tier_now(session.id);
   TRY(parts_.boxes.with_live_box(session, [](sandbox::Box& box) { return box.resume(); }));
-  TRY(ground_.store.sessions.set_status(session.id, SessionStatus::kReady, ""));
-  TRY(ground_.store.sessions.touch(session.id, base::now_ms()));
+  TRY(parts_.sessions.set_status(session.id, SessionStatus::kReady, ""));
+  TRY(parts_.sessions.touch(session.id, base::now_ms()));
   SessionState state = TRY(parts_.states.state_of(std::move(session)));
   state.woken_from = woken_from;
   return state;
@@ -228,7 +226,7 @@ base::Status Sessions::set_lifetime(const Session& session, std::int64_t seconds
   const Moment now = moment_now();
   Session changed = session;
   changed.lifetime_seconds = lifetime_to_end_in(session, seconds, now);
-  TRY(ground_.store.sessions.set_lifetime(session.id, *changed.lifetime_seconds));
+  TRY(parts_.sessions.set_lifetime(session.id, *changed.lifetime_seconds));
   if (const auto box = ground_.sandbox.find(session.id); box.ok()) {
     TRY(box.value()->set_lifetime(*lifetime_left_ms(changed, now), session.pauses_at_end));
   }
@@ -237,7 +235,7 @@ base::Status Sessions::set_lifetime(const Session& session, std::int64_t seconds
 
 void Sessions::connection_ended(const std::string& connection_id) {
   const std::vector<std::string> session_ids = parts_.connections.end(connection_id);
-  if (!session_ids.empty()) (void)ground_.store.sessions.end_connection_of(session_ids);
+  if (!session_ids.empty()) (void)parts_.sessions.end_connection_of(session_ids);
   at_once(session_ids.size(), [&](std::size_t i) {
     // A box that cannot be told waits for the detach time of this server.
     if (const auto box = ground_.sandbox.look_at(session_ids[i]); box.ok()) {

@@ -17,13 +17,15 @@ class ConnectionSessions;
 class SessionEnds;
 class SessionRoom;
 class SessionStates;
+class SessionTable;
 class SparePool;
 struct Ground;
 
 class Sessions {
  public:
-  // These are the services that Sessions calls.
+  // These are the tables and services that Sessions calls.
   struct Parts {
+    SessionTable& sessions;
     Boxes& boxes;
     const BoxSpecs& specs;
     SessionStates& states;

@@ -16,7 +16,6 @@
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
 #include "sessions/spare_table.h"
-#include "sessions/store.h"
 
 namespace sessions {
 
@@ -39,7 +38,7 @@ constexpr milliseconds kAnswerPatience{500};
 
 base::Status SparePool::start() {
   if (ground_.config.spare_sessions == 0) return base::done();
-  TRY(ground_.store.spares.ensure_principal());
+  TRY(spares_.ensure_principal());
   maker_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
   return base::done();
 }
@@ -93,11 +92,11 @@ void SparePool::keep(const std::stop_token& stop) {
 base::Result<Session> SparePool::make(const std::stop_token& stop) {
   const Session wanted = ground_.new_session(kSparePrincipal, ground_.quotas.now().default_limits);
   ground_.sandbox.wait_until_warm(TRY(specs_.environment_of(wanted)), stop);
-  const Session session = TRY(ground_.store.sessions.create(
-      wanted, ground_.config.own_ids, std::numeric_limits<std::int64_t>::max()));
+  const Session session = TRY(
+      sessions_.create(wanted, ground_.config.own_ids, std::numeric_limits<std::int64_t>::max()));
   const auto box = boxes_.box_of(session);
   // Another server's sweep may have taken it for left over, when this took very long.
-  auto now = ground_.store.sessions.find(kSparePrincipal, session.id);
+  auto now = sessions_.find(kSparePrincipal, session.id);
   if (box.ok() && now.ok() && now.value().status == SessionStatus::kReady) return now;
   end(session, box.ok() ? "it is not as it was made" : box.error().message);
   return box.ok() ? base::error(base::Error::Kind::kUnavailable, "a spare session was lost")
@@ -107,9 +106,9 @@ base::Result<Session> SparePool::make(const std::stop_token& stop) {
 // Withdrawn first: what somebody else has got meanwhile is left alone. One whose row cannot be
 // changed now ends all the same, and the sweep finds the row.
 void SparePool::end(const Session& spare, const std::string& why) {
-  const auto withdrawn = ground_.store.spares.withdraw(spare.id, why);
+  const auto withdrawn = spares_.withdraw(spare.id, why);
   if (withdrawn.ok() && !withdrawn.value()) {
-    const auto row = ground_.store.sessions.is_live(spare.id);
+    const auto row = sessions_.is_live(spare.id);
     if (!row.ok() || row.value()) return;  // somebody has it
   }
   // One that does not answer is left to the sweep: it ends by itself some time after this server.
@@ -121,7 +120,7 @@ void SparePool::end(const Session& spare, const std::string& why) {
 base::Result<std::optional<Session>> SparePool::adopt(const Session& wanted,
                                                       const SessionBounds& bounds) {
   while (const auto spare = take(wanted)) {
-    auto adopted = ground_.store.spares.adopt(spare->id, wanted, bounds);
+    auto adopted = spares_.adopt(spare->id, wanted, bounds);
     const bool gone = !adopted.ok() && adopted.error().kind == base::Error::Kind::kNotFound;
     if (adopted.ok()) tell_box(adopted.value(), wanted);
     const std::lock_guard lock(mutex_);

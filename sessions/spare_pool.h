@@ -21,13 +21,20 @@ namespace sessions {
 class BoxSpecs;
 class Boxes;
 class SessionEnds;
+class SpareTable;
 struct Ground;
 struct SessionBounds;
 
 class SparePool {
  public:
-  SparePool(const Ground& ground, Boxes& boxes, const BoxSpecs& specs, SessionEnds& ends)
-      : ground_(ground), boxes_(boxes), specs_(specs), ends_(ends) {}
+  SparePool(const Ground& ground, SessionTable& sessions, SpareTable& spares, Boxes& boxes,
+            const BoxSpecs& specs, SessionEnds& ends)
+      : ground_(ground),
+        sessions_(sessions),
+        spares_(spares),
+        boxes_(boxes),
+        specs_(specs),
+        ends_(ends) {}
 
   // Makes as many as the settings say from now on, on a thread of its own.
   base::Status start();
@@ -54,6 +61,8 @@ class SparePool {
   void condemn_unfit();
 
   const Ground& ground_;
+  SessionTable& sessions_;
+  SpareTable& spares_;
   Boxes& boxes_;
   const BoxSpecs& specs_;
   SessionEnds& ends_;

@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "sandbox/snapshot_index.h"
 #include "sessions/ground.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_lists.h"
-#include "sessions/store.h"
 
 namespace sessions {
 namespace {
@@ -57,7 +57,7 @@ bool StateShares::look(const std::string& principal_id) const {
   if (::statvfs(ground_.config.state_directory.c_str(), &system) != 0) return true;
   const std::int64_t share = static_cast<std::int64_t>(system.f_blocks) *
                              static_cast<std::int64_t>(system.f_frsize) / kShare;
-  const auto sessions = ground_.store.session_lists.newest(principal_id, false, kSessionsLookedAt);
+  const auto sessions = session_lists_.newest(principal_id, false, kSessionsLookedAt);
   if (!sessions.ok() || share == 0) return true;
   std::int64_t stored = 0;
   for (const Session& session : sessions.value()) {

@@ -9,12 +9,14 @@
 
 namespace sessions {
 
+class SessionLists;
 struct Ground;
 struct Session;
 
 class StateShares {
  public:
-  explicit StateShares(const Ground& ground) : ground_(ground) {}
+  StateShares(const Ground& ground, SessionLists& session_lists)
+      : ground_(ground), session_lists_(session_lists) {}
 
   // Returns whether sessions of the principal may store more: all that they have stored is less
   // than a tenth of the file system. It may be a minute old.
@@ -33,6 +35,7 @@ class StateShares {
   [[nodiscard]] bool look(const std::string& principal_id) const;
 
   const Ground& ground_;
+  SessionLists& session_lists_;
   std::mutex mutex_;
   std::map<std::string, Looked> looked_;  // by principal; guarded by mutex_
 };

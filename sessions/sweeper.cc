@@ -24,7 +24,6 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_table.h"
 #include "sessions/session_time.h"
-#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 
 namespace sessions {
@@ -71,7 +70,7 @@ bool is_surely_over(const Session& session, const Moment& now) {
 Sweeper::Sweeper(Ground& ground, const Parts& parts)
     : ground_(ground),
       parts_(parts),
-      pruner_(ground),
+      pruner_(ground, parts.past),
       served_since_ms_(ground.config.clock().uptime_ms) {}
 
 void Sweeper::start() {
@@ -104,7 +103,7 @@ void Sweeper::wait_for_next_sweep(const std::stop_token& stop) {
 void Sweeper::clear_up_after_ended() {
   const std::vector<std::string> ended = parts_.ended.take();
   at_once(ended.size(), [&](std::size_t i) {
-    const auto session = ground_.store.sessions.find_of_any(ended[i]);
+    const auto session = parts_.sessions.find_of_any(ended[i]);
     if (!session.ok()) return;
     const bool is_spare = session.value().principal_id == kSparePrincipal;
     is_spare ? parts_.spares.sweep(session.value()) : clear_up(session.value());
@@ -112,7 +111,7 @@ void Sweeper::clear_up_after_ended() {
 }
 
 void Sweeper::sweep(const std::stop_token& stop) {
-  const auto sessions = ground_.store.session_lists.live();
+  const auto sessions = parts_.session_lists.live();
   if (!sessions.ok()) return;  // the database is busy: the next round does it
   const std::vector<Session>& live = sessions.value();
   const Moment now = ground_.config.clock();
@@ -123,11 +122,11 @@ void Sweeper::sweep(const std::stop_token& stop) {
   });
   if (!stop.stop_requested()) sweep_directories(live, now, *may_delete, stop);
   if (*may_delete && !stop.stop_requested()) {
-    (void)ground_.store.upkeep.end_sweep();
+    (void)parts_.upkeep.end_sweep();
     pruner_.prune(stop, now);
   }
   for (int round = 0; round < kShrinkRoundsMax && !stop.stop_requested(); ++round) {
-    const auto more = ground_.store.past.shrink();
+    const auto more = parts_.past.shrink();
     if (!more.ok() || !more.value()) break;
     pause_for_box();  // tools want the database too
   }
@@ -145,11 +144,11 @@ std::optional<bool> Sweeper::may_delete_in_sweep(const std::vector<Session>& liv
   const auto unknown = static_cast<std::int64_t>(strangers(live, now).size());
   due.all += unknown;
   due.sessions += unknown;
-  const auto others = ground_.store.past.has_any();
+  const auto others = parts_.past.has_any();
   if (!others.ok()) return std::nullopt;
   due.others = others.value();
-  const auto decided = ground_.store.upkeep.begin_sweep(now, served_since_ms_, due,
-                                                        ground_.quotas.now().retention_seconds);
+  const auto decided =
+      parts_.upkeep.begin_sweep(now, served_since_ms_, due, ground_.quotas.now().retention_seconds);
   if (!decided.ok()) return std::nullopt;
   served_since_ms_ = now.uptime_ms;
   if (decided.value().has_begun) {
@@ -168,7 +167,7 @@ std::vector<std::string> Sweeper::strangers(const std::vector<Session>& live,
   for (const Session& session : live) known.insert(session.id);
   for (std::string& name : base::names_in(parent.value().get())) {
     if (known.contains(name) || !base::is_short_id(name, "session_")) continue;
-    const auto on_record = ground_.store.sessions.is_on_record(name);
+    const auto on_record = parts_.sessions.is_on_record(name);
     const bool is_strange = on_record.ok() && !on_record.value();
     if (is_strange && is_stale(ground_.files_of(name).path(),
                                now.now_ms - ground_.quotas.now().retention_seconds * 1000)) {
@@ -228,7 +227,7 @@ void Sweeper::clear_up(const Session& session) {
                          session.status == SessionStatus::kPaused ||
                          (session.status == SessionStatus::kProvisioning &&
                           base::now_ms() - session.last_used_at > kMakingMsMax);
-  if (was_alive) (void)ground_.store.sessions.set_status(session.id, SessionStatus::kStopped, "");
+  if (was_alive) (void)parts_.sessions.set_status(session.id, SessionStatus::kStopped, "");
   owned = base::error(base::Error::Kind::kNotFound, "");  // who deletes takes it anew
   if (!session.name && session.ends_with_connection && parts_.ends.is_left(session)) {
     (void)parts_.ends.delete_if_nothing(session,
@@ -251,7 +250,7 @@ void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& 
   const auto parent = base::open_file(AT_FDCWD, top, O_RDONLY | O_DIRECTORY);
   if (!parent.ok()) return;
   // Deleted ones whose end was cut short.
-  if (const auto unburied = ground_.store.session_lists.unburied(); unburied.ok()) {
+  if (const auto unburied = parts_.session_lists.unburied(); unburied.ok()) {
     for (const Session& session : unburied.value()) {
       if (stop.stop_requested()) return;
       (void)parts_.ends.bury(session);
@@ -267,15 +266,15 @@ void Sweeper::sweep_directories(const std::vector<Session>& live, const Moment& 
   std::vector<std::string> remade;
   for (const std::string& name : base::names_in(parent.value().get())) {
     if (!base::is_short_id(name, "session_")) continue;
-    const auto is_live = ground_.store.sessions.is_live(name);
-    const auto on_record = ground_.store.sessions.is_on_record(name);
+    const auto is_live = parts_.sessions.is_live(name);
+    const auto on_record = parts_.sessions.is_on_record(name);
     const bool is_left = is_live.ok() && !is_live.value() && on_record.ok() && on_record.value();
     if (is_left && remove(name)) remade.push_back(name);
   }
   tell_remade(remade);
   if (may_delete) {
     for (const std::string& name : strangers(live, now)) {
-      const auto on_record = ground_.store.sessions.is_on_record(name);
+      const auto on_record = parts_.sessions.is_on_record(name);
       if (!on_record.ok() || on_record.value() || !remove(name)) continue;
       ground_.config.notify({Notice::Level::kInfo,
                              "directory deleted: the database knows of no such session", "", name});

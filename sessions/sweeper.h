@@ -21,10 +21,18 @@
 
 namespace sessions {
 
+class SessionLists;
+class SessionTable;
+class UpkeepTable;
+
 class Sweeper {
  public:
-  // Services that a sweep puts right.
+  // Tables and services that a sweep puts right.
   struct Parts {
+    SessionTable& sessions;
+    SessionLists& session_lists;
+    UpkeepTable& upkeep;
+    PastTable& past;
     RunLedger& ledger;
     NetworkJournals& journals;
     SessionEnds& ends;

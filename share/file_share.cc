@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "sessions/upkeep_table.h"
 #include "share/mime.h"
 #include "share/share_folder.h"
@@ -118,11 +117,12 @@ std::string safe_filename(const std::string& wanted) {
   return name.empty() ? "file" : name;
 }
 
-base::Result<FileShare> FileShare::open(const std::string& directory, sessions::Store& store) {
+base::Result<FileShare> FileShare::open(const std::string& directory, sessions::ShareTable& shares,
+                                        sessions::UpkeepTable& upkeep) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory);
   }
-  return FileShare(directory, store);
+  return FileShare(directory, shares, upkeep);
 }
 
 std::string FileShare::stored_path(const sessions::Share& share) const {
@@ -158,7 +158,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
     if (::fsync(target.get()) != 0) return Error::from_errno("fsync");
     if (::rename(partial.c_str(), stored_path(share).c_str()) != 0)
       return Error::from_errno("rename");
-    return store_->shares.insert(share);
+    return shares_->insert(share);
   }();
   if (!made.ok()) {
     remove_directory(home);
@@ -169,7 +169,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
 
 base::Status FileShare::revoke(const std::string& principal_id, const std::string& id) const {
   // The row first: what is listed must have its file.
-  TRY(store_->shares.revoke(principal_id, id));
+  TRY(shares_->revoke(principal_id, id));
   remove_directory(directory_ + "/" + id);
   return base::done();
 }
@@ -177,11 +177,11 @@ base::Status FileShare::revoke(const std::string& principal_id, const std::strin
 std::vector<sessions::Share> FileShare::sweep() const {
   const std::int64_t now = base::now_ms();
   std::vector<sessions::Share> removed;
-  if (!store_->upkeep.may_delete_by_time(now)) return removed;
-  if (const auto expired = store_->shares.expired(now); expired.ok()) {
+  if (!upkeep_->may_delete_by_time(now)) return removed;
+  if (const auto expired = shares_->expired(now); expired.ok()) {
     for (const sessions::Share& share : expired.value()) {
       // The row first: what is listed must have its file.
-      if (!store_->shares.remove(share.id).ok()) continue;
+      if (!shares_->remove(share.id).ok()) continue;
       remove_directory(directory_ + "/" + share.id);
       removed.push_back(share);
     }
@@ -196,7 +196,7 @@ std::vector<sessions::Share> FileShare::sweep() const {
         static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000 > now - kOrphanMs) {
       continue;
     }
-    const auto known = store_->shares.exists(name);
+    const auto known = shares_->exists(name);
     if (!known.ok() || known.value()) continue;
     const std::int64_t age_ms = now - static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000;
     const bool is_whole = holds_a_whole_copy(directory_ + "/" + name);

@@ -11,8 +11,9 @@
 #include "sessions/share.h"
 
 namespace sessions {
-class Store;
-}
+class ShareTable;
+class UpkeepTable;
+}  // namespace sessions
 
 namespace share {
 
@@ -30,7 +31,8 @@ struct PublishRequest {
 class FileShare {
  public:
   // `directory` is <state>/shared; made when it is not there. Safe from many threads.
-  static base::Result<FileShare> open(const std::string& directory, sessions::Store& store);
+  static base::Result<FileShare> open(const std::string& directory, sessions::ShareTable& shares,
+                                      sessions::UpkeepTable& upkeep);
 
   // Copies `source_fd` (borrowed, a regular file open for reading, possibly still being written).
   // The row is written last: a share that is listed has its file, complete. kLimit when larger
@@ -49,11 +51,12 @@ class FileShare {
   std::vector<sessions::Share> sweep() const;
 
  private:
-  FileShare(std::string directory, sessions::Store& store)
-      : directory_(std::move(directory)), store_(&store) {}
+  FileShare(std::string directory, sessions::ShareTable& shares, sessions::UpkeepTable& upkeep)
+      : directory_(std::move(directory)), shares_(&shares), upkeep_(&upkeep) {}
 
   std::string directory_;
-  sessions::Store* store_;
+  sessions::ShareTable* shares_;
+  sessions::UpkeepTable* upkeep_;
 };
 
 // A name for the host: the last component of `wanted`, which is UTF-8, without control characters,

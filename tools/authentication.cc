@@ -9,7 +9,6 @@
 #include "mcp/auth/bearer.h"
 #include "mcp/auth/challenges.h"
 #include "sessions/principal_table.h"
-#include "sessions/store.h"
 #include "sessions/token_table.h"
 #include "tools/scopes.h"
 
@@ -33,9 +32,11 @@ std::string token_meant_by(std::string_view given) {
 
 class Authentication {
  public:
-  Authentication(sessions::Store& store, std::shared_ptr<mcp::auth::ResourceServer> oauth,
+  Authentication(sessions::PrincipalTable& principals, sessions::TokenTable& tokens,
+                 std::shared_ptr<mcp::auth::ResourceServer> oauth,
                  std::function<void(const std::string&)> on_fault)
-      : store_(store),
+      : principals_(principals),
+        tokens_(tokens),
         oauth_(std::move(oauth)),
         on_fault_(std::move(on_fault)),
         challenges_(oauth_ ? oauth_->challenges() : Challenges()) {}
@@ -53,7 +54,7 @@ class Authentication {
 
  private:
   [[nodiscard]] Decision by_store(std::string_view secret) const {
-    const auto token = store_.tokens.use(secret, base::now_ms());
+    const auto token = tokens_.use(secret, base::now_ms());
     if (token.ok()) return mcp::Principal{token.value().principal_id, token.value().scopes};
     if (token.error().kind == Error::Kind::kNotFound) {
       return challenges_.invalid_token(token.error().message);
@@ -68,7 +69,7 @@ class Authentication {
     // Brackets and quotes: no principal of hutch token create has such a name.
     const std::string name =
         base::print_json(nlohmann::json::array({subject.issuer, subject.subject}));
-    const auto id = store_.principals.ensure(name);
+    const auto id = principals_.ensure(name);
     if (!id.ok()) return fault(id.error());
     mcp::Principal principal{id.value(), {}};
     if (!subject.may_change) principal.scopes = {kScopeRead};
@@ -81,7 +82,8 @@ class Authentication {
     return Challenges::unavailable("hutch cannot check tokens now: try again later");
   }
 
-  sessions::Store& store_;
+  sessions::PrincipalTable& principals_;
+  sessions::TokenTable& tokens_;
   const std::shared_ptr<mcp::auth::ResourceServer> oauth_;
   const std::function<void(const std::string&)> on_fault_;
   const Challenges challenges_;
@@ -129,10 +131,11 @@ std::function<std::optional<Challenge>(const mcp::Principal&, Access)> make_rout
   };
 }
 
-mcp::auth::Authenticator make_authenticator(sessions::Store& store,
+mcp::auth::Authenticator make_authenticator(sessions::PrincipalTable& principals,
+                                            sessions::TokenTable& tokens,
                                             std::shared_ptr<mcp::auth::ResourceServer> oauth,
                                             std::function<void(const std::string&)> on_fault) {
-  return Authentication(store, std::move(oauth), std::move(on_fault));
+  return Authentication(principals, tokens, std::move(oauth), std::move(on_fault));
 }
 
 }  // namespace tools

@@ -13,13 +13,15 @@
 #include "mcp/server.h"
 
 namespace sessions {
-class Store;
-}
+class PrincipalTable;
+class TokenTable;
+}  // namespace sessions
 
 namespace tools {
 
-// `oauth` may be null. `on_fault` hears of what is no client's fault. The store outlives it.
-mcp::auth::Authenticator make_authenticator(sessions::Store& store,
+// `oauth` may be null. `on_fault` hears of what is no client's fault. The tables outlive it.
+mcp::auth::Authenticator make_authenticator(sessions::PrincipalTable& principals,
+                                            sessions::TokenTable& tokens,
                                             std::shared_ptr<mcp::auth::ResourceServer> oauth,
                                             std::function<void(const std::string& what)> on_fault);
 

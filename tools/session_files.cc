@@ -11,7 +11,6 @@
 #include "sessions/file_table.h"
 #include "sessions/manager_config.h"
 #include "sessions/session_directory.h"
-#include "sessions/store.h"
 
 namespace tools {
 
@@ -83,7 +82,7 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
       base::now_ms()};
   // The file is written, and a caller who heard of a failure would write again: a full disk or a
   // database that is busy for long cost the record, not the answer.
-  const auto kept = services.store.files.record(record);
+  const auto kept = services.file_table.record(record);
   const bool tolerated = kept.ok() || kept.error().kind == base::Error::Kind::kLimit ||
                          kept.error().kind == base::Error::Kind::kUnavailable;
   if (!tolerated) return kept.error();

@@ -33,10 +33,10 @@ std::string in_seconds(int seconds) {
 std::string soon() { return in_seconds(kRetryAfterSeconds); }
 
 // Explains a status that the transport gave, so that the client can do something about it.
-std::string reason_of(int status) {
+std::string reason_of(int status, const Route& route) {
   switch (status) {
     case kTooLarge:
-      return "the body is larger than this path takes";
+      return route.too_large.empty() ? "the body is larger than this path takes" : route.too_large;
     case kRequestTimeout:
       return "the body came too slowly, or not at all";
     case kUnavailable:
@@ -63,7 +63,8 @@ std::optional<Handler::Body> Endpoint::admit(Request& head, Response& refusal) {
     refusal.take_over = take_over(*found.route, head);
     return std::nullopt;
   }
-  return Body{found.route->body_bytes, found.route->takes_parts, found.route->takes_gzip};
+  const Route& route = *found.route;
+  return Body{route.body_bytes, route.takes_parts, route.parts_max, route.takes_gzip};
 }
 
 bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refusal) const {
@@ -89,10 +90,12 @@ bool Endpoint::come_in(Request& head, const Routes::Found& found, Response& refu
   return !challenge;
 }
 
-Response Endpoint::refused(const Request& head, int status) {
+Response Endpoint::refused(const Request& head, int status, const std::string& why) {
   const auto found = routes_.find(head);
   Response response;
-  if (found.route != nullptr) response = refuse_as(*found.route, status, reason_of(status));
+  if (found.route != nullptr) {
+    response = refuse_as(*found.route, status, why.empty() ? reason_of(status, *found.route) : why);
+  }
   response.status = status;
   const bool wants_room = status == kTooMany || status == kUnavailable;
   if (wants_room) add_retry_after(response);
@@ -111,7 +114,7 @@ Response Endpoint::answer(const Route& route, const Request& request) const {
   try {
     response = route.answer(request);
   } catch (const std::exception&) {
-    response = refuse_as(route, kInternalError, reason_of(kInternalError));
+    response = refuse_as(route, kInternalError, reason_of(kInternalError, route));
   }
   door_.add_cross_origin(request, response);
   return response;

@@ -34,7 +34,7 @@ class Endpoint final : public Handler {
       : options_(std::move(options)), door_(options_.door), routes_(std::move(routes)) {}
 
   std::optional<Body> admit(Request& head, Response& refusal) override;
-  Response refused(const Request& head, int status) override;
+  Response refused(const Request& head, int status, const std::string& why) override;
   Response handle(Request request) override;
   void answered(const Request& request, int status, bool streams) override;
 

@@ -17,8 +17,6 @@
 namespace mcp::http {
 namespace {
 
-constexpr std::size_t kPartsMax = 100;
-
 class LibraryExchange;
 Answer answer_of(LibraryExchange& exchange);
 
@@ -85,7 +83,7 @@ class LibraryExchange final : public httplib::Stream {
     wants_close_ = true;
     refuse(status);
   }
-  void refuse_body(int status);
+  void refuse_body(int status, const std::string& why = "");
   [[nodiscard]] int read_body(const httplib::ContentReader& reader);
   [[nodiscard]] int read_parts(const httplib::ContentReader& reader);
   void run_handler();
@@ -105,6 +103,7 @@ class LibraryExchange final : public httplib::Stream {
   std::size_t body_read_ = 0;
   bool chunks_are_wrong_ = false;
   bool has_parts_ = false;
+  bool too_many_parts_ = false;
   bool body_is_over_ = false;
   bool closes_ = false;  // whatever this head says
   bool head_taken_ = false;
@@ -172,7 +171,11 @@ void LibraryExchange::decide(const httplib::Request& parsed) {
   }
   framing_ = frame_body(request_.headers, bounds_);
   if (parsed.version == "HTTP/1.0" && framing_.chunked) framing_.refusal = kBadRequest;
-  if (framing_.refusal != 0) return refuse_framing(framing_.refusal);
+  // A body of which too much is announced is refused as any other that is too large: in the words
+  // of who would have taken it.
+  const bool is_too_large = framing_.refusal == kTooLarge;
+  if (framing_.refusal != 0 && !is_too_large) return refuse_framing(framing_.refusal);
+  wants_close_ = wants_close_ || is_too_large;
   try {
     const auto body = handler_.admit(request_, response_);
     decided_ = !body;
@@ -185,7 +188,7 @@ void LibraryExchange::decide(const httplib::Request& parsed) {
     return refuse(kInternalError);
   }
   if (framing_.chunked) chunks_.emplace(body_.bytes_max);
-  if (framing_.length > body_.bytes_max) refuse_body(kTooLarge);
+  if (is_too_large || framing_.length > body_.bytes_max) refuse_body(kTooLarge);
   if (framing_.gzip && !body_.takes_gzip) refuse_body(kUnsupportedMediaType);
 }
 
@@ -198,9 +201,9 @@ bool LibraryExchange::answer_without_body(httplib::Response& response) {
   return true;
 }
 
-void LibraryExchange::refuse_body(int status) {
+void LibraryExchange::refuse_body(int status, const std::string& why) {
   decided_ = true;
-  response_ = handler_.refused(request_, status);
+  response_ = handler_.refused(request_, status, why);
 }
 
 int LibraryExchange::read_body(const httplib::ContentReader& reader) {
@@ -225,14 +228,13 @@ int LibraryExchange::read_body(const httplib::ContentReader& reader) {
 }
 
 int LibraryExchange::read_parts(const httplib::ContentReader& reader) {
-  bool too_many = false;
   const bool complete = reader(
       [&](const httplib::MultipartFormData& part) {
-        too_many = too_many || request_.parts.size() >= kPartsMax;
-        if (!too_many) {
+        too_many_parts_ = too_many_parts_ || request_.parts.size() >= body_.parts_max;
+        if (!too_many_parts_) {
           request_.parts.push_back({part.name, part.filename, part.content_type, ""});
         }
-        return !too_many;
+        return !too_many_parts_;
       },
       [&](const char* bytes, std::size_t size) {
         std::string& content = request_.parts.back().content;
@@ -243,7 +245,7 @@ int LibraryExchange::read_parts(const httplib::ContentReader& reader) {
         return true;
       });
   if (complete) return 0;
-  return too_many ? kTooLarge : source_.failure();
+  return too_many_parts_ ? kTooLarge : source_.failure();
 }
 
 void LibraryExchange::answer_with_body(httplib::Response& response,
@@ -252,6 +254,9 @@ void LibraryExchange::answer_with_body(httplib::Response& response,
   if (failure != 0 && chunks_are_wrong_) failure = chunks_->too_large() ? kTooLarge : kBadRequest;
   if (failure == 0) {
     run_handler();
+  } else if (too_many_parts_) {
+    refuse_body(kTooLarge, "more than " + std::to_string(body_.parts_max) +
+                               " files in one request: send them in several");
   } else {
     refuse_body(failure);
   }
@@ -424,7 +429,7 @@ bool library_decodes_header_values() {
 Answer refuse_request(std::string_view head, Request request, Handler& handler,
                       const Bounds& bounds) {
   try {
-    Response refusal = handler.refused(request, kTooMany);
+    Response refusal = handler.refused(request, kTooMany, "");
     NoBody none;
     LibraryExchange exchange(head, std::move(request), none, handler, bounds);
     exchange.answer_with(std::move(refusal), true);

@@ -23,9 +23,10 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kReadBytes = 16U << 10;
 constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are still kept
 // Before a connection closes, its client may go on sending so much, for so long, until it has read
-// the last answer.
-constexpr std::size_t kLingerBytes = 8U << 20;
-constexpr std::chrono::seconds kLingerPatience{2};
+// the last answer: most send a body whole before they read why it was refused.
+constexpr std::size_t kLingerBytes = 1U << 30;
+constexpr std::chrono::seconds kLingerPatience{5};
+constexpr std::size_t kDiscardedAtOnce = 1U << 20;  // others wait for this thread
 constexpr auto kNever = Link::Clock::time_point::max();
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
@@ -330,8 +331,10 @@ void Link::linger() {
 }
 
 void Link::discard(Lock& lock) {
-  std::array<char, kReadBytes> buffer;
+  std::array<char, kCompactBytes> buffer;
+  const std::size_t before = lingered_;
   while (lingered_ < kLingerBytes) {
+    if (lingered_ - before >= kDiscardedAtOnce) return host_.arm(*this, EPOLLIN);
     const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && would_block()) return host_.arm(*this, EPOLLIN);

@@ -125,13 +125,15 @@ class Handler {
   struct Body {
     std::size_t bytes_max;  // more: refused with kTooLarge
     bool takes_parts = false;
-    bool takes_gzip = false;  // of which `bytes_max` is what it has unpacked
+    std::size_t parts_max = 0;  // more: refused with kTooLarge
+    bool takes_gzip = false;    // of which `bytes_max` is what it has unpacked
   };
   // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
   virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;
   // Refuses a request that was admitted, for its body (too much of it, too little, or none that can
-  // be read), or since too many wait, with kTooMany.
-  virtual Response refused(const Request& head, int status) = 0;
+  // be read), or since too many wait, with kTooMany. `why` says more than the status does; empty:
+  // nothing does.
+  virtual Response refused(const Request& head, int status, const std::string& why) = 0;
   virtual Response handle(Request request) = 0;
   // Is told of everything that was answered, and with what. A request that was refused for its
   // head, before that had come whole, or since too many wait, has an id and a peer alone.

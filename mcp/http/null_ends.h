@@ -27,7 +27,7 @@ class NoHandler final : public Handler {
     seen_ = head.header("Probe");
     return std::nullopt;
   }
-  Response refused(const Request&, int) override { return {}; }
+  Response refused(const Request&, int, const std::string&) override { return {}; }
   Response handle(Request) override { return {}; }
   void answered(const Request&, int, bool) override {}
 

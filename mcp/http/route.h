@@ -34,7 +34,9 @@ struct Route {
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // The body of a request may have so many bytes; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
+  std::string too_large = {};    // what is said of more; empty: that it is more
   bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
+  std::size_t parts_max = 100;   // so many of them at most
   bool takes_gzip = false;       // a body with that Content-Encoding is unpacked
   std::string body_schema = {};  // JSON Schema of a body of JSON, for who describes it; empty: none
   // On which threads it is answered: of those that read requests, which nothing may hold for long;

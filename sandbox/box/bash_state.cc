@@ -57,6 +57,13 @@ std::int64_t bash_state_number_of(const std::string& state) {
                         text.substr(text.size() - std::min(text.size(), kLineBytesMax)));
 }
 
+std::string_view bash_state_body(const std::string& state) {
+  if (bash_state_number_of(state) == 0) return {};
+  const std::size_t line_bytes = state.find('\n') + 1;
+  if (state.size() < 2 * line_bytes) return {};
+  return std::string_view(state).substr(line_bytes, state.size() - 2 * line_bytes);
+}
+
 std::string newest_bash_state(int root_fd, std::size_t bytes_max) {
   std::string newest;
   for (const char* path : kPaths) {

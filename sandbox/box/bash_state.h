@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sandbox::box {
 
@@ -20,5 +21,8 @@ std::string newest_bash_state(int root_fd, std::size_t bytes_max);
 // Returns the number of a state that is whole: its first line is "#" and the number, and so is its
 // last. Returns 0 for others.
 std::int64_t bash_state_number_of(const std::string& state);
+
+// Returns what a state that is whole says: all but these two lines. "" for others.
+std::string_view bash_state_body(const std::string& state);
 
 }  // namespace sandbox::box

@@ -44,16 +44,30 @@ const char* name_of_stop(Cause cause) {
   }
 }
 
-std::string message_of_timeout(std::int64_t seconds, bool background) {
+// Returns what helps a run that took too long. More is no advice where it had the most.
+std::string advice_for_time(const Observed& observed) {
+  const std::int64_t seconds = observed.timeout_seconds;
+  const std::int64_t most = observed.most_seconds;
+  const bool had_all = most > 0 && seconds >= most;
+  if (observed.background) {
+    return had_all ? "leave timeout_seconds out: then it has no end"
+                   : "give it more, or none: timeout_seconds is what you choose";
+  }
+  if (seconds >= kRunSecondsMax) return "longer work runs with background: true";
+  if (!had_all) return "give it more (timeout_seconds), or use background: true";
+  const std::string all = std::to_string(most);
+  return (observed.limits.run_seconds == most ? "limits.run_seconds is " + all
+                                              : all + " is the most here") +
+         ": use background: true";
+}
+
+std::string message_of_timeout(const Observed& observed) {
+  const std::int64_t seconds = observed.timeout_seconds;
   std::string message = "the run took longer than ";
   message += seconds <= 0 ? "it may"
                           : "the " + std::to_string(seconds) +
                                 (seconds == 1 ? " second" : " seconds") + " that it had";
-  message += "; ";
-  if (background) return message + "give it more, or none: timeout_seconds is what you choose";
-  return message + (seconds >= kRunSecondsMax
-                        ? "longer work runs with background: true"
-                        : "give it more (timeout_seconds), or use background: true");
+  return message + "; " + advice_for_time(observed);
 }
 
 std::string message_of_full_memory(const Observed& observed) {
@@ -98,7 +112,7 @@ std::string message_of_stop(Cause cause, const Observed& observed) {
   const Limits& limits = observed.limits;
   switch (cause) {
     case Cause::kTimeout:
-      return message_of_timeout(observed.timeout_seconds, observed.background);
+      return message_of_timeout(observed);
     case Cause::kCancelled:
       return "the run was cancelled";
     case Cause::kOom:
@@ -170,8 +184,11 @@ void say_what_is_left(Run& run, const Observed& observed) {
     run.error->survived += ", tables of SQL kept";
     run.error->lost = restarted + "temporary tables, settings and what was not committed are lost";
   } else if (observed.variables_stored) {
+    const std::string& last = observed.stored_run_id;
     run.error->lost =
-        restarted + "what this run made of variables; the next has those that were last stored";
+        restarted +
+        (last.empty() ? "what this run made of variables; the next has those that were last stored"
+                      : "what was made since " + last + "; the next has what was stored then");
   } else {
     run.error->lost = restarted + "variables and imports lost";
   }
@@ -179,9 +196,12 @@ void say_what_is_left(Run& run, const Observed& observed) {
 
 // Something was killed for memory, and the run went on, or its error speaks of what came of that.
 void tell_of_full_memory(Run& run, const Observed& observed) {
-  if (!observed.out_of_memory) return;
-  const std::string told = message_of_full_memory(observed);
-  if (!run.error || !run.error->message.starts_with(told)) add_note(run, told);
+  if (observed.out_of_memory) add_note(run, message_of_full_memory(observed));
+}
+
+// Does so for a run that was stopped: where that was for memory, its error says it.
+void tell_of_full_memory_beside_stop(Run& run, const Observed& observed) {
+  if (observed.stop_cause != Cause::kOom) tell_of_full_memory(run, observed);
 }
 
 void end_stopped(Run& run, Cause cause, const Observed& observed) {
@@ -265,7 +285,7 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
     end_stopped(run, *observed.stop_cause, observed);
     run.error->survived = kept(run, observed);
     run.exit_code.reset();
-    return tell_of_full_memory(run, observed);
+    return tell_of_full_memory_beside_stop(run, observed);
   }
   if (base::boolean_or(done, "ok", false)) return end_well(run, observed);
   run.status = RunStatus::kFailed;
@@ -277,7 +297,7 @@ void end_by_message(Run& run, const json& done, const Observed& observed) {
   failure.traceback = base::string_or(raw, "traceback").substr(0, kTracebackBytesMax);
   if (observed.stop_cause) {
     end_stopped_with(run, failure, observed);
-    return tell_of_full_memory(run, observed);
+    return tell_of_full_memory_beside_stop(run, observed);
   }
   failure.cause = cause_of_exception(failure, interrupted, observed);
   run.error = std::move(failure);
@@ -300,7 +320,8 @@ void end_by_exit(Run& run, int wait_status, const Observed& observed) {
     run.error = failure_of_exit(wait_status, code, observed);
   }
   say_what_is_left(run, observed);
-  tell_of_full_memory(run, observed);
+  const bool is_killed_for_memory = !observed.stop_cause && code == 128 + SIGKILL;
+  if (!is_killed_for_memory) tell_of_full_memory_beside_stop(run, observed);
 }
 
 void end_without_start(Run& run, const base::Error& why) {

@@ -28,8 +28,10 @@ struct Observed {
   std::string last_words;                         // the end of standard error
   Limits limits;                                  // of the session
   std::int64_t timeout_seconds = 0;               // of its request
+  std::int64_t most_seconds = 0;                  // of its request
   bool background = false;
   bool variables_stored = false;  // the next interpreter of this kind begins with them
+  std::string stored_run_id;      // the last that these have; empty: it is not known
   std::string kept_elsewhere;     // by the session's other interpreters: ", tables of SQL kept"
 };
 

@@ -101,6 +101,11 @@ bool Interpreters::has_state_of(const Key& key) const {
   return kept != nullptr && kept->has_snapshot();
 }
 
+std::string Interpreters::run_of_state(const Key& key) const {
+  const KeptState* const kept = kept_state_of(key);
+  return kept != nullptr && kept->has_snapshot() ? kept->run_of_snapshot() : "";
+}
+
 std::size_t Interpreters::count_to_tell_waking(Language language) const {
   std::size_t count = 1;
   for (const auto& [other, kept] : kept_states_) {

@@ -74,6 +74,8 @@ class Interpreters {
   [[nodiscard]] KeptState* kept_state_of(const Key& key) const;
   [[nodiscard]] KeptState* kept_state_of(const Job& job) const;
   [[nodiscard]] bool has_state_of(const Key& key) const;
+  // Returns the last run that this state has, or "" where that is not known.
+  [[nodiscard]] std::string run_of_state(const Key& key) const;
   // Returns how many of the shared ones may still tell what is back of what was stored, with
   // `language`, which does now.
   [[nodiscard]] std::size_t count_to_tell_waking(Language language) const;

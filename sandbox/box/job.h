@@ -44,6 +44,7 @@ struct Job {
   std::optional<Cause> stop_cause;                // why the box is ending it, if it is
   DiskLimit disk_limit = DiskLimit::kRoomOfHost;  // for which, where that is the disk
   FileChanges::Unfinished unfinished;             // when that began
+  bool left_filled_table = false;                 // see Met
   bool starts_anew = false;                       // with the session's next box
   bool had_company = false;                       // another run was on at some time of it
   bool group_interrupted = false;

@@ -10,9 +10,6 @@
 
 namespace sandbox::box {
 
-inline constexpr const char* kOutputsDropped =
-    "more or larger outputs than a run may keep: what is missing was dropped";
-
 // Takes an "output" message, with its picture in `blob`. Returns false when something of it was
 // dropped.
 bool add_output(Job& job, const nlohmann::json& message, const std::string& blob);

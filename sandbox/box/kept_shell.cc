@@ -84,7 +84,8 @@ bool KeptShell::put_back() {
   // Only the box before knew whether the disk has it; where it has, this takes no time.
   const auto kept = base::open_file(directory_.get(), kCopies.at(newer), O_RDONLY | O_NOFOLLOW);
   if (kept.ok()) (void)::fsync(kept.value().get());
-  stored_number_ = synced_number_ = bash_state_number_of(text);
+  note_stored(bash_state_number_of(text), text);
+  synced_number_ = stored_number_;
   next_ = 1 - newer;
   not_kept_ = not_kept_in(text);
   return true;
@@ -95,15 +96,28 @@ void KeptShell::store() {
   if (number == 0 || number == stored_number_) return;  // 0: the box may be going
   const std::string text = newest_bash_state(root_fd_, kShellBytesMax);
   if (bash_state_number_of(text) != number) return forget();  // an older one is not the shell's
+  if (number > stored_number_ && !stored_body_.empty() && bash_state_body(text) == stored_body_) {
+    if (synced_number_ == stored_number_) synced_number_ = number;
+    stored_number_ = number;
+    return sync();
+  }
   if (!put(text)) return;
   // bash has begun anew: the next box would take the other one for the newer.
   if (number < stored_number_) (void)::unlinkat(directory_.get(), kCopies.at(1 - next_), 0);
-  stored_number_ = number;
+  note_stored(number, text);
   sync();
+}
+
+void KeptShell::note_stored(std::int64_t number, const std::string& text) {
+  constexpr std::size_t kRememberedBytesMax = 16 << 10;
+  stored_number_ = number;
+  const std::string_view body = bash_state_body(text);
+  stored_body_ = body.size() <= kRememberedBytesMax ? body : std::string_view();
 }
 
 // It is too large.
 void KeptShell::forget() {
+  stored_body_.clear();
   for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
 }
 

@@ -36,8 +36,9 @@ class KeptShell {
   // Puts the copy where bash looks for its state, in a box in which nothing has run yet. Returns
   // whether there was one.
   bool put_back();
-  // Copies what a run of bash has left. Where that fails, the next call tries again. A state that
-  // is too large takes the copy away. The disk is waited for beside the loop.
+  // Copies what a run of bash has left, where that is anything new. Where that fails, the next call
+  // tries again. A state that is too large takes the copy away. The disk is waited for beside the
+  // loop.
   void store();
   // Returns when the newest copy is on the disk, as far as the disk takes it.
   void flush();
@@ -54,6 +55,8 @@ class KeptShell {
   [[nodiscard]] std::string copy(std::size_t number) const;
   void forget();
   [[nodiscard]] bool put(const std::string& text) const;
+  // Remembers what the newest copy says. It is of a state of that number, if not of its words.
+  void note_stored(std::int64_t number, const std::string& text);
   // Has the newest copy brought to the disk, unless that is on or has been a moment ago.
   void sync();
 
@@ -67,7 +70,8 @@ class KeptShell {
   const int root_fd_;
   const std::optional<std::uint32_t> owner_;
   std::size_t next_ = 0;            // the file that is written next: the other one is on the disk
-  std::int64_t stored_number_ = 0;  // bash_state_number() of the newest copy
+  std::int64_t stored_number_ = 0;  // bash_state_number() of what the newest copy says
+  std::string stored_body_;         // bash_state_body() of it; "" where it is large
   std::int64_t synced_number_ = 0;  // of the one that is on the disk
   std::string not_kept_;
   EventLoop::TimerId rest_end_ = 0;

@@ -73,6 +73,8 @@ class KeptState {
   [[nodiscard]] bool take_reader();
 
   [[nodiscard]] bool has_snapshot() const;
+  // Returns the last run that the snapshot has, or "" where that is not known.
+  [[nodiscard]] std::string run_of_snapshot() const { return files_.run_id(); }
   // An interpreter that is asked to begin anew, and all later ones, find nothing; nor does anybody
   // find what was set aside.
   void forget();

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/shortened_text.h"
+#include "sandbox/network_rule.h"
 
 namespace sandbox::box {
 
@@ -29,8 +30,9 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
     const bool known = std::any_of(use.refused.begin(), use.refused.end(),
                                    [&host](const auto& entry) { return entry.host == host; });
     if (known || use.refused.size() == NetworkUse::kListedMax) return;
-    use.refused.push_back(
-        {host, base::shortened(base::string_or(event, "reason"), kReasonBytesMax)});
+    use.refused.push_back({host, base::shortened(base::string_or(event, "reason"), kReasonBytesMax),
+                           base::shortened(base::string_or(event, "missing_rule"), kReasonBytesMax),
+                           base::boolean_or(event, "host_is_allowed", false)});
   }
 }
 
@@ -38,6 +40,8 @@ void add_use(const json& event, const std::string& host, NetworkUse& use) {
 
 void NetworkTally::add(const json& event, const std::vector<Run*>& on) {
   if (telemetry_hosts_.is_about(event)) return;
+  // Programs ask for these by the way, and no answer of a session depends on it.
+  if (is_name_of_address(base::string_or(event, "host"))) return;
   const std::int64_t port = base::integer_or(event, "port", 0);
   const std::string host =
       base::string_or(event, "host") + (port > 0 ? ":" + std::to_string(port) : "");

@@ -3,11 +3,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "base/text.h"
 #include "sandbox/box/refusals.h"
-#include "sandbox/egress/session_advice.h"
 
 namespace sandbox::box {
 namespace {
@@ -22,20 +22,12 @@ constexpr const char* kManyProcesses =
     "ended; "
     "start fewer, or create_session with more (limits.processes)";
 
-constexpr const char* kLeftFilledTable =
-    "processes that earlier runs left behind were ended to make room for this run";
-
 constexpr const char* kNoShadow =
     "the sanitizers of addresses and of threads reserve terabytes of address space, and no process "
     "of a session may have so much: -fsanitize=undefined works here, these two do not";
 
 constexpr const char* kNoVariables =
     "a background run is a process of its own: it sees the session's files, not its variables";
-
-std::string no_network(const std::string& session_id) {
-  return std::string(kNoNetworkNote) + ": trying again does not help" +
-         egress::advice_on(session_id, "HOST", " (--packages for pip and npm)");
-}
 
 std::string full_memory(std::int64_t memory_mb) {
   return "this session's processes may use " + std::to_string(memory_mb) +
@@ -135,29 +127,50 @@ std::string full_disk(std::int64_t disk_mb) {
          kMoreIsAnother;
 }
 
-// Returns the advice for a run that was ended for the disk, or whose error is of it. Where a
-// program tells of a quota, its words do not say whether that refused bytes or a file.
-std::string advice_for_disk(const RunError& error, const Limits& limits) {
-  const auto names = [&error](std::string_view limit) {
-    return error.message.find(limit) != error.message.npos;
-  };
-  const std::string files = std::to_string(limits.files);
-  const bool has_stopped = error.name == "DiskLimit";
-  if (has_stopped && names("host's disk")) return "";
-  if (has_stopped && names("limits.files") && !names("limits.disk_mb")) {
-    return "this session may have " + files +
-           " files, directories among them: delete some, or create_session with more "
-           "(limits.files), " +
-           kMoreIsAnother;
-  }
-  const bool is_of_bytes = has_stopped && !names("limits.files");
-  if (is_of_bytes || is_too_large_error(error.message) || error.name == "SIGXFSZ") {
-    return full_disk(limits.disk_mb);
-  }
-  return "this session may have " + files + " files of " + std::to_string(limits.disk_mb) +
+std::string full_of_files(std::int64_t files) {
+  return "this session may have " + std::to_string(files) +
+         " files, directories among them: delete some, or create_session with more "
+         "(limits.files), " +
+         kMoreIsAnother;
+}
+
+std::string full_of_either(const Limits& limits) {
+  return "this session may have " + std::to_string(limits.files) + " files of " +
+         std::to_string(limits.disk_mb) +
          " MB together, as far as the host has room: delete some, or create_session with more "
          "(limits.files, limits.disk_mb), " +
          kMoreIsAnother;
+}
+
+// Returns the limit of the disk that a run has met by whose error it is, where it was not stopped.
+// Where a program tells of a quota, its words do not say whether that refused bytes or a file.
+DiskLimit disk_limit_of(const RunError& error) {
+  return is_too_large_error(error.message) || error.name == "SIGXFSZ" ? DiskLimit::kBytes
+                                                                      : DiskLimit::kBytesAndFiles;
+}
+
+// Adds advice to have more of limits, by their names.
+void advise_more(Run& run, const std::string& what, std::initializer_list<const char*> limits) {
+  add_note(run, what);
+  for (const char* limit : limits) {
+    const bool is_new =
+        std::find(run.short_of.begin(), run.short_of.end(), limit) == run.short_of.end();
+    if (is_new) run.short_of.emplace_back(limit);
+  }
+}
+
+void advise_for_disk(Run& run, DiskLimit limit, const Limits& limits) {
+  switch (limit) {
+    case DiskLimit::kRoomOfHost:
+      return;
+    case DiskLimit::kBytes:
+      return advise_more(run, full_disk(limits.disk_mb), {"disk_mb"});
+    case DiskLimit::kFiles:
+      return advise_more(run, full_of_files(limits.files), {"files"});
+    case DiskLimit::kBytesAndFiles:
+    case DiskLimit::kNotCounted:
+      return advise_more(run, full_of_either(limits), {"disk_mb", "files"});
+  }
 }
 
 }  // namespace
@@ -168,11 +181,12 @@ void add_note(Run& run, const std::string& what) {
 }
 
 std::string note_of_left_processes(const Limits& limits) {
-  return std::string(kLeftFilledTable) + ": they took up the session's limit of " +
+  return "processes that earlier runs left behind were ended to make room for this run: they took "
+         "up the session's limit of " +
          std::to_string(limits.processes) + " processes and threads (limits.processes)";
 }
 
-void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
+void add_remarks(Run& run, const BoxSpec& session, const Met& met, std::string_view stdout_tail,
                  std::string_view stderr_tail) {
   const Limits& limits = session.limits;
   const bool has_network = !session.network.empty();
@@ -185,30 +199,27 @@ void add_remarks(Run& run, const BoxSpec& session, std::string_view stdout_tail,
   const auto anywhere = [&](bool (*tells)(std::string_view)) {
     return in_the_error(tells) || (failed && tells(stdout_tail)) || tells(stderr_tail);
   };
-  if (!has_network && anywhere(tells_of_no_network)) {
-    add_note(run, no_network(session.session_id));
-  }
+  if (!has_network && anywhere(tells_of_no_network)) run.lacks_network = true;
   if (has_network && anywhere(tells_of_unreachable_address)) add_note(run, kByNameOnly);
   if (has_network && anywhere(tells_of_closed_port)) add_note(run, kOtherPort);
-  const bool is_full_by_others = run.note.find(kLeftFilledTable) != std::string::npos;
-  if (run.error && run.error->cause == Cause::kPids && !is_full_by_others) {
-    add_note(run, kManyProcesses);
+  if (run.error && run.error->cause == Cause::kPids && !met.left_filled_table) {
+    advise_more(run, kManyProcesses, {"processes"});
   }
   if (anywhere(tells_of_refused_shadow)) add_note(run, kNoShadow);
   if (is_of_full_engine(run)) {
-    add_note(run, full_engine(limits.memory_mb));
+    advise_more(run, full_engine(limits.memory_mb), {"memory_mb"});
   } else if (anywhere(tells_of_full_heap)) {
-    add_note(run, full_heap(limits.memory_mb));
+    advise_more(run, full_heap(limits.memory_mb), {"memory_mb"});
   } else if (anywhere(tells_of_refused_memory) ||
              (run.error && tells_of_refused_memory(run.error->name))) {
-    add_note(run, full_memory(limits.memory_mb));
+    advise_more(run, full_memory(limits.memory_mb), {"memory_mb"});
   }
   if (run.background && misses_a_name(run)) add_note(run, kNoVariables);
   if (run.error && run.error->cause == Cause::kDisk) {
-    add_note(run, advice_for_disk(*run.error, limits));
+    advise_for_disk(run, met.disk_limit.value_or(disk_limit_of(*run.error)), limits);
   } else if (tells_of_own_too_large_file(stderr_tail) ||
              (failed && has_met_too_large_file(run, stdout_tail, stderr_tail))) {
-    add_note(run, full_disk(limits.disk_mb));
+    advise_for_disk(run, DiskLimit::kBytes, limits);
   }
 }
 

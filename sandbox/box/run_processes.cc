@@ -221,28 +221,42 @@ bool is_own(pid_t host_pid, const Process& process) {
          command.find(kOwnSql) != std::string::npos;
 }
 
-// A subshell that waits for a program is known to nobody, and ends with that: the program is named.
-// `depth_max` bounds how far subshells in subshells are looked into.
-void add_left(pid_t host_pid, const Process& process, int depth_max, base::WorkBudget& budget,
-              std::vector<LeftProcess>& left) {
-  wait_for_exec(host_pid);
-  if (is_own(host_pid, process)) return;
-  const std::string command = command_line(host_pid);
-  if (!command.starts_with(kShell)) {
-    left.push_back(
-        {process.pid, process.started, shown_command(command.empty() ? process.name : command)});
-    return;
-  }
-  const LeftProcess subshell{process.pid, process.started, "a subshell"};
-  if (depth_max == 0) return left.push_back(subshell);
-  const std::size_t before = left.size();
+bool is_subshell(const std::string& command) { return command.starts_with(kShell); }
+
+// Adds what a subshell waits for to it. `depth_max` bounds how far subshells in subshells are
+// looked into.
+void add_waited_for(pid_t host_pid, int depth_max, base::WorkBudget& budget,
+                    LeftProcess& subshell) {
+  if (depth_max == 0) return;
   const std::string number = std::to_string(host_pid);
   std::ifstream children("/proc/" + number + "/task/" + number + "/children");
-  for (pid_t child = 0; left.size() < kLeftProcessesTold && budget.take() && children >> child;) {
+  for (pid_t child = 0;
+       subshell.pids.size() <= kLeftProcessesTold && budget.take() && children >> child;) {
     const auto inner = read_process(child);
-    if (inner && !inner->is_zombie) add_left(child, *inner, depth_max - 1, budget, left);
+    if (!inner || inner->is_zombie) continue;
+    wait_for_exec(child);
+    const std::string command = command_line(child);
+    subshell.pids.push_back(inner->pid);
+    if (is_subshell(command)) {
+      add_waited_for(child, depth_max - 1, budget, subshell);
+    } else {
+      base::append_part(subshell.command, shown_command(command.empty() ? inner->name : command),
+                        " and ");
+    }
   }
-  if (left.size() == before) left.push_back(subshell);
+}
+
+// A subshell has the command line of the shell that forked it: what it waits for is named.
+LeftProcess left_process(pid_t host_pid, const Process& process, base::WorkBudget& budget) {
+  const std::string command = command_line(host_pid);
+  LeftProcess left{{process.pid}, process.started, ""};
+  if (!is_subshell(command)) {
+    left.command = shown_command(command.empty() ? process.name : command);
+    return left;
+  }
+  add_waited_for(host_pid, kSubshellsDeep, budget, left);
+  left.command += left.command.empty() ? "a subshell" : " in a subshell";
+  return left;
 }
 
 // Adds the children of a process of one thread that are meant; looks into `since.waiting` among
@@ -255,13 +269,15 @@ void add_children(pid_t host_pid, const LeftSince& since, base::WorkBudget& budg
     const bool is_old = start_time(child).value_or(0) < since.began;
     if (is_old && !since.waiting) continue;
     const auto process = read_process(child);
-    if (!process || process->is_zombie) continue;
+    if (!process || process->is_zombie || process->pid <= 0) continue;  // it is just ending
     if (process->pid == since.waiting) add_children(child, since, budget, left);
     if (is_old || since.workers.contains(process->pid)) continue;
     if (since.session && process->session != *since.session) continue;
+    if (left.named.size() < kLeftProcessesTold) wait_for_exec(child);
+    if (is_own(child, *process)) continue;
     if (left.named.size() < kLeftProcessesTold) {
-      add_left(child, *process, kSubshellsDeep, budget, left.named);
-    } else if (!is_own(child, *process)) {
+      left.named.push_back(left_process(child, *process, budget));
+    } else {
       ++left.more;
     }
   }
@@ -286,8 +302,7 @@ std::string other_process(const InitProcess& init, const std::set<pid_t>& worker
     if (is_own(pid, *process)) continue;
     const std::string command = command_line(pid);
     return "process " + std::to_string(process->pid) + " (" +
-           shown_command(command.empty() || command.starts_with(kShell) ? process->name : command) +
-           ")";
+           shown_command(command.empty() || is_subshell(command) ? process->name : command) + ")";
   }
   return "";
 }

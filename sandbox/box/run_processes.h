@@ -29,8 +29,10 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
 // Names a process that the code has started and nobody waits for any more, by its pid inside the
 // box and its command line as it shows it, in short.
 struct LeftProcess {
-  pid_t pid = -1;
-  std::int64_t began = 0;  // process_clock()
+  // More than one: a subshell, and then what it waits for. Whoever ends all of them leaves neither
+  // the rest of a loop nor a server.
+  std::vector<pid_t> pids;
+  std::int64_t began = 0;  // the first of them; process_clock()
   std::string command;
 };
 struct LeftSince {

@@ -17,6 +17,7 @@
 #include "sandbox/box/new_obeyed_files.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/box/run_processes.h"
+#include "sandbox/output.h"
 
 namespace sandbox::box {
 
@@ -38,6 +39,7 @@ constexpr int kAttemptsWithLeftBehind = 2;
 constexpr int kAttemptsWithInterpreters = 8;
 constexpr int kStartAttemptsMax = 40;
 constexpr milliseconds kStartPause{50};
+constexpr int kRunsNamed = 5;
 
 // Since the last run began. A program may stop itself, to be told to go on.
 constexpr int kStopsMax = 20;
@@ -68,6 +70,22 @@ base::Status make_enterable(int directory_fd) {
 std::string because_of_memory(const Limits& limits) {
   return " because the session's " + std::to_string(limits.memory_mb) +
          " MB (limits.memory_mb) were used up";
+}
+
+// `active` are all runs that are on, the oldest first.
+Error too_many_in_background(const std::vector<const Run*>& active) {
+  std::string ids;
+  int named = 0;
+  for (const Run* run : active) {
+    if (run->background && named++ < kRunsNamed) base::append_part(ids, run->run_id);
+  }
+  Error refusal = base::error(Error::Kind::kLimit, "this session already has " +
+                                                       std::to_string(kBackgroundRunsMax) +
+                                                       " background runs; cancel_run one of them "
+                                                       "first: " +
+                                                       ids + " began before the others");
+  refusal.os_errno = kTooManyInBackground;
+  return refusal;
 }
 
 // Counts them to what all runs have put out, from now on with what comes late.
@@ -145,13 +163,7 @@ base::Status Runs::submit(RunRequest request) {
     return entry.second->request.background;
   });
   if (request.background && running_behind >= kBackgroundRunsMax) {
-    std::string ids;
-    for (const auto& [id, job] : jobs_) {
-      if (job->request.background) base::append_part(ids, id);
-    }
-    return base::error(Error::Kind::kLimit,
-                       "this session already has " + std::to_string(kBackgroundRunsMax) +
-                           " background runs; cancel_run one of them first: " + ids);
+    return too_many_in_background(active());
   }
   TRY(interpreters_.check_context(request));
   const Interpreters::Key wanted{interpreter_of(request.language), request.context};
@@ -418,9 +430,13 @@ Observed Runs::observe(const Job& job) const {
   observed.last_words = job.err->tail();
   observed.limits = context_.spec.limits;
   observed.timeout_seconds = job.request.timeout_seconds;
+  observed.most_seconds = job.request.most_seconds;
   observed.background = job.request.background;
   observed.variables_stored =
       !job.own_worker && interpreters_.has_state_of(Interpreters::key_of(job.run));
+  if (observed.variables_stored) {
+    observed.stored_run_id = interpreters_.run_of_state(Interpreters::key_of(job.run));
+  }
   observed.kept_elsewhere = interpreters_.kept_elsewhere(job);
   return observed;
 }
@@ -478,16 +494,22 @@ void Runs::tell_what_goes_on(Job& job) {
   constexpr std::size_t kToldMax = 64;
   const LeftProcesses left = left_processes(context_.init, since);
   if (!left.named.empty() && job.own_worker) remember_left({job.own_worker->pid()});
-  for (const auto& [pid, began, command] : left.named) {
-    if (!told_left_.emplace(began, pid).second) continue;
+  bool has_many_pids = false;
+  for (const auto& [pids, began, command] : left.named) {
+    if (!told_left_.emplace(began, pids.front()).second) continue;
     if (told_left_.size() > kToldMax) told_left_.erase(told_left_.begin());
-    base::append_part(told, command + " (pid " + std::to_string(pid) + ")");
+    std::string numbers;
+    for (const pid_t pid : pids) base::append_part(numbers, std::to_string(pid), " ");
+    base::append_part(told, command + (pids.size() > 1 ? " (pids " : " (pid ") + numbers + ")");
+    has_many_pids = has_many_pids || pids.size() > 1;
   }
   if (told.empty()) return;
-  const std::string how = left.more == 0 ? "; kill PID ends it"
-                                         : ", and " + std::to_string(left.more) +
-                                               " more; kill PID ends one, kill -9 -1 in bash all, "
-                                               "interpreters with their variables too";
+  const std::string kill = has_many_pids ? "; kill with all its PIDs ends " : "; kill PID ends ";
+  const std::string how = left.more == 0
+                              ? kill + "it"
+                              : ", and " + std::to_string(left.more) + " more" + kill +
+                                    "one, kill -9 -1 in bash all, interpreters with their "
+                                    "variables too";
   add_note(job.run, "left running by this run: " + told + how);
 }
 
@@ -537,7 +559,9 @@ void Runs::finish(const JobPointer& job) {
     // Where nothing else is on, what is there now is of earlier runs to the next one.
     if (jobs_.size() == 1) remember_left(sessions_of_others(context_.init, workers()));
   }
-  add_remarks(job->run, context_.spec, job->out->tail(), job->err->tail());
+  Met met{.left_filled_table = job->left_filled_table};
+  if (job->stop_cause == Cause::kDisk) met.disk_limit = job->disk_limit;
+  add_remarks(job->run, context_.spec, met, job->out->tail(), job->err->tail());
   tell_what_goes_on(*job);
   take_changes(*job);
   job->run.stdout_bytes = job->out->bytes();
@@ -792,6 +816,11 @@ std::set<pid_t> Runs::workers() const {
 
 void Runs::end_left_behind() { end_all_processes_but(context_.init, workers()); }
 
+void Runs::tell_of_left_processes(Job& job) {
+  job.left_filled_table = true;
+  add_note(job.run, note_of_left_processes(context_.spec.limits));
+}
+
 bool Runs::end_left_behind_where_most(std::int64_t least) {
   if (stopper_.is_frozen()) return false;  // nothing ends now, and pid 1 hears nothing
   RunsThatAreOn on{workers(), {}, left_sessions_};
@@ -803,7 +832,7 @@ bool Runs::end_left_behind_where_most(std::int64_t least) {
   if (!found.ended) return false;
   for (auto& [id, job] : jobs_) {
     if (job->run.status == RunStatus::kQueued) continue;
-    add_note(job->run, note_of_left_processes(context_.spec.limits));
+    tell_of_left_processes(*job);
   }
   return true;
 }
@@ -816,7 +845,7 @@ bool Runs::make_room(const JobPointer& job) {
   const int attempt = job->start_attempts++;
   if (attempt == kAttemptsWithLeftBehind) {
     end_left_behind();
-    add_note(job->run, note_of_left_processes(context_.spec.limits));
+    tell_of_left_processes(*job);
   } else if (attempt == kAttemptsWithInterpreters) {
     interpreters_.lose_all("ended to make room in the session's process table");
     end_processes();

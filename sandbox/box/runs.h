@@ -159,6 +159,7 @@ class Runs {
   void start_next(const Interpreters::Key& interpreter);
   void begin(const JobPointer& job);
   [[nodiscard]] bool make_room(const JobPointer& job);
+  void tell_of_left_processes(Job& job);
   void try_again(const JobPointer& job);
   base::Status start_process(Job& job);
   void start_ahead(Language language);

@@ -69,6 +69,8 @@ SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name, 
 
 bool SnapshotFiles::is_there() const { return has(main_name_); }
 
+std::string SnapshotFiles::run_id() const { return run_of_snapshot(directory_.get(), main_name_); }
+
 base::Result<SnapshotFiles::Opened> SnapshotFiles::open() {
   Opened opened;
   given_.clear();

@@ -51,6 +51,8 @@ class SnapshotFiles {
   SnapshotFiles& operator=(const SnapshotFiles&) = delete;
 
   [[nodiscard]] bool is_there() const;
+  // Returns the last run that the snapshot has, or "" where that is not known.
+  [[nodiscard]] std::string run_id() const;
 
   // Read-only, for one interpreter. `large` has whatever there is: a box that was killed leaves
   // two.

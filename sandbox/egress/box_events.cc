@@ -36,7 +36,7 @@ void BoxEvents::tell(const nlohmann::json& event) {
       asio::detached);
 }
 
-void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
+void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const Refused& why,
                              const AskedFor& asked) {
   const auto now = Clock::now();
   const std::chrono::duration<double> since = now - std::exchange(counted_at_, now);
@@ -49,12 +49,11 @@ void BoxEvents::tell_refusal(const std::string& host, std::uint16_t port, const 
         asio::detached);
   }
   refusals_left_ -= 1;
-  tell({{"event", "refused"},
-        {"host", host},
-        {"port", port},
-        {"method", asked.method},
-        {"path", asked.path},
-        {"reason", reason}});
+  nlohmann::json event = {{"event", "refused"},     {"host", host},       {"port", port},
+                          {"method", asked.method}, {"path", asked.path}, {"reason", why.reason}};
+  if (!why.missing_rule.empty()) event["missing_rule"] = why.missing_rule;
+  if (why.host_is_allowed) event["host_is_allowed"] = true;
+  tell(event);
 }
 
 // One line a second, however many they are.

@@ -18,6 +18,13 @@
 
 namespace sandbox::egress {
 
+// Refused says why something was refused, as NetworkUse::Refusal does.
+struct Refused {
+  std::string reason;
+  std::string missing_rule = {};
+  bool host_is_allowed = false;
+};
+
 // AskedFor holds the method and the path that the host was asked for. Both are empty where nobody
 // has looked.
 struct AskedFor {
@@ -42,7 +49,7 @@ class BoxEvents : public std::enable_shared_from_this<BoxEvents> {
   void tell(const nlohmann::json& event);
   // Tells of one refusal, or counts it where code asks for what is refused faster than anybody
   // reads it.
-  void tell_refusal(const std::string& host, std::uint16_t port, const std::string& reason,
+  void tell_refusal(const std::string& host, std::uint16_t port, const Refused& why,
                     const AskedFor& asked);
   // Tells how many refusals were counted and not told of yet, if any.
   void tell_count();

@@ -11,8 +11,8 @@
 namespace sandbox::egress {
 
 Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection) {
-  const auto refuse = [&](const std::string& host, const std::string& reason) {
-    session->refuse(host, connection->port, reason);
+  const auto refuse = [&](const std::string& host, const auto& why) {
+    session->refuse(host, connection->port, why);
     connection->close();
   };
   const std::optional<std::string> name = session->name_of(*connection);
@@ -31,8 +31,7 @@ Task<void> serve_direct(std::shared_ptr<Session> session, std::shared_ptr<Connec
   }
   if (connection->host.empty()) co_return refuse("", "no name has this address");
   if (!session->allows(connection->host, connection->port)) {
-    co_return refuse(connection->host,
-                     session->words_of_refusal(connection->host, connection->port));
+    co_return refuse(connection->host, Session::not_allowed(connection->host, connection->port));
   }
   if (session->looks_into(connection->host, connection->port)) {
     co_return co_await serve_inside(session, connection, std::move(first));

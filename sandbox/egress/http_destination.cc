@@ -36,9 +36,9 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
   }
   const std::uint16_t port = as_proxy ? target->port : connection_->port;
   if (!session_->allows(target->host, port)) {
-    const std::string reason = session_->words_of_refusal(target->host, port);
-    session_->refuse(target->host, port, reason, asked);
-    return target->host + ":" + std::to_string(port) + " is " + reason;
+    const Refused why = Session::not_allowed(target->host, port);
+    session_->refuse(target->host, port, why, asked);
+    return target->host + ":" + std::to_string(port) + " is " + session_->words_of(why);
   }
   const bool is_same = connection_->host == target->host && connection_->port == port;
   if (is_open_ && requests_ != Requests::kAtOnce &&
@@ -48,10 +48,12 @@ std::string HttpDestination::admit(const std::optional<Target>& target, std::str
   connection_->host = target->host;
   connection_->port = port;
   if (session_->allows_request(*connection_, method, target->path)) return "";
-  std::string reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
-                       " of this host is " + session_->words_of_refusal(target->host, port);
-  session_->refuse(target->host, port, reason, asked);
-  return reason;
+  Refused why = Session::not_allowed(target->host, port);
+  why.reason = std::string(method) + " " + target->path.substr(0, kShownBytesMax) +
+               " of this host is " + why.reason;
+  why.host_is_allowed = true;
+  session_->refuse(target->host, port, why, asked);
+  return session_->words_of(why);
 }
 
 Task<std::string> HttpDestination::open() {

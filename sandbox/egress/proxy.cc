@@ -54,9 +54,9 @@ Task<void> serve_proxy(std::shared_ptr<Session> session, std::shared_ptr<Connect
   connection->port = authority->port;
   const std::string shown = authority->host + ":" + std::to_string(authority->port);
   if (!session->allows(authority->host, authority->port)) {
-    const std::string reason = session->words_of_refusal(authority->host, authority->port);
-    session->refuse(authority->host, authority->port, reason);
-    co_return co_await refuse(403, shown + " is " + reason);
+    const Refused why = Session::not_allowed(authority->host, authority->port);
+    session->refuse(authority->host, authority->port, why);
+    co_return co_await refuse(403, shown + " is " + session->words_of(why));
   }
   const bool is_inside =
       authority->port == kHttpPort || session->looks_into(authority->host, authority->port);

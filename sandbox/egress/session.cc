@@ -207,15 +207,24 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
   return names_.name_of(local.address().to_v4().to_uint());
 }
 
-std::string Session::words_of_refusal(std::string host, std::uint16_t port) const {
+Refused Session::not_allowed(std::string host, std::uint16_t port) {
   const bool is_usual = port == 0 || port == kHttpPort || port == kHttpsPort;
   if (!is_usual) host += ":" + std::to_string(port);
-  return std::string(kNotAllowed) + advice_on(id_, host);
+  return {std::string(kNotAllowed), std::move(host)};
+}
+
+std::string Session::words_of(const Refused& why) const {
+  return why.reason + (why.missing_rule.empty() ? "" : advice_on(id_, why.missing_rule));
 }
 
 void Session::refuse(const std::string& host, std::uint16_t port, const std::string& reason,
                      const AskedFor& asked) {
-  if (!closed_) events_->tell_refusal(host, port, reason, asked);
+  refuse(host, port, Refused{reason}, asked);
+}
+
+void Session::refuse(const std::string& host, std::uint16_t port, const Refused& why,
+                     const AskedFor& asked) {
+  if (!closed_) events_->tell_refusal(host, port, why, asked);
 }
 
 Task<std::string> Session::open(Connection& connection) {

@@ -81,8 +81,12 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
               const AskedFor& asked = {});
-  // `port` 0: whichever.
-  [[nodiscard]] std::string words_of_refusal(std::string host, std::uint16_t port) const;
+  void refuse(const std::string& host, std::uint16_t port, const Refused& why,
+              const AskedFor& asked = {});
+  // Returns why what no rule allows is refused. `port` 0: whichever.
+  [[nodiscard]] static Refused not_allowed(std::string host, std::uint16_t port);
+  // Returns the reason with what can be done about it, for the code that was refused.
+  [[nodiscard]] std::string words_of(const Refused& why) const;
   // Connects to its host; on failure it has been told of, and the reason is returned.
   Task<std::string> open(Connection& connection);
   // Sets `place` to one among the requests whose bodies have to be read before they are sent, until

@@ -19,9 +19,14 @@ constexpr std::chrono::seconds kQueriesPatience{10};
 std::optional<std::string> Session::answer(std::string_view query) {
   return answer_query(query, [this](const std::string& name) {
     const auto host = canonical_host(name);
+    // The addresses that names have here are the door's, and mean nothing elsewhere.
+    if (host.ok() && is_name_of_address(host.value())) {
+      refuse(host.value(), 0, "addresses have no names in a session");
+      return Lookup{};
+    }
     if (!host.ok() || !allows_host(rules_, host.value())) {
       refuse(host.ok() ? host.value() : name.substr(0, 255), 0,
-             words_of_refusal(host.ok() ? host.value() : "HOST", 0));
+             not_allowed(host.ok() ? host.value() : "HOST", 0));
       return Lookup{};
     }
     const auto address = names_.address_of(host.value());

@@ -146,6 +146,13 @@ class BoxFiles {
   // Where a symbolic link leads, absolute, by one step; empty for what is none.
   [[nodiscard]] base::Result<std::string> link_target_of(const std::string& path) const;
 
+  // Returns what a symbolic link says, as it says it; empty for anything else.
+  [[nodiscard]] base::Result<std::string> link_text_of(const std::string& path) const;
+
+  // Makes a symbolic link that says `text` in a directory that is there, to which no link leads. It
+  // replaces a file or a link of that name, and nothing else.
+  [[nodiscard]] base::Status make_link(const std::string& path, const std::string& text) const;
+
   // Extended attributes whose names begin with `prefix`, by the rest of their names, as far as
   // names and values together have no more than `bytes_max`, and no value more than 8 KiB. Links
   // are not followed.

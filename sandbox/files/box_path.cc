@@ -131,7 +131,7 @@ base::Result<std::string> resolve_path(int root_fd, const std::string& given,
   if (!is_utf8(given)) {
     return invalid("path must be UTF-8; list_files shows files of other names as \\xHH");
   }
-  const std::string path = meant_path(root_fd, given, from);
+  const std::string path = meant_path(root_fd, with_home(given), from);
   const std::vector<std::string> parts =
       by_its_own_name(parts_of(path.front() == '/' ? path : from + "/" + path));
   const std::string typed = join(parts);
@@ -152,6 +152,11 @@ base::Result<std::string> resolve_path(int root_fd, const std::string& given,
   const bool same = as_plain.valid() && ::fstat(as_typed.get(), &a) == 0 &&
                     ::fstat(as_plain.get(), &b) == 0 && same_file(a, b);
   return same ? plain : typed;
+}
+
+std::string with_home(const std::string& path) {
+  if (path != "~" && !path.starts_with("~/")) return path;
+  return std::string(kHome) + path.substr(1);
 }
 
 std::string path_as_listed(const std::string& shown, const std::string& from) {

@@ -8,14 +8,20 @@
 
 namespace sandbox::files {
 
+inline constexpr std::string_view kHome = "/home/user";
 inline constexpr std::size_t kPathBytesMax = 4095;  // PATH_MAX without its NUL
 
 // A client's path made absolute: relative ones go from `from`, an absolute one. Empty and "." parts
 // go; ".." parts go too, unless the directory in front of them is a link, which only the kernel can
-// resolve. An escaped path (see below) of what is there means that. kInvalid for what no path can
+// resolve. "~" in front is the home directory. An escaped path (see below) of what is there means
+// that. kInvalid for what no path can
 // be: empty, too long, with a NUL byte, not UTF-8.
 base::Result<std::string> resolve_path(int root_fd, const std::string& given,
                                        const std::string& from = "/workspace");
+
+// Returns a path that begins with "~", as a shell's words do, as one that begins with the home
+// directory of the box; any other as it is.
+std::string with_home(const std::string& path);
 
 // The path of an entry as it was shown, made absolute as text alone: nothing need be there any
 // more, and it may be longer than what can be opened.

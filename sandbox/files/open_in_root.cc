@@ -24,7 +24,6 @@ namespace {
 // A rename anywhere on the host makes a walk with ".." in it fail with EAGAIN; an adversary can
 // cause that for ever. 128 attempts leave one in a thousand walks unlucky under full attack.
 constexpr int kAttempts = 128;
-constexpr std::string_view kHome = "/home/user";
 constexpr const char* kNothing = "no such file or directory; list_files shows what is there";
 constexpr const char* kOfAMachine =
     "no such file or directory: a session sees nothing of the user's machine but folders that "
@@ -126,8 +125,12 @@ Error path_error(const std::string& path, int failure, Purpose purpose) {
     return Error{kind, failure, shown_path(path) + ": " + text};
   };
   switch (failure) {
-    case ENOENT:
-      return make(ErrorKind::kNotFound, is_of_a_machine(shown_path(path)) ? kOfAMachine : kNothing);
+    case ENOENT: {
+      const bool is_elsewhere = is_of_a_machine(shown_path(path));
+      Error error = make(ErrorKind::kNotFound, is_elsewhere ? kOfAMachine : kNothing);
+      if (is_elsewhere) error.lack = Error::Lack::kHostFolder;
+      return error;
+    }
     case ENOTDIR:
       return make(ErrorKind::kInvalid, "a part of this path is a file, not a directory");
     case EISDIR:

@@ -78,7 +78,7 @@ base::Result<struct stat> BoxFiles::status_of(const std::string& path) const {
   return status;
 }
 
-base::Result<std::string> BoxFiles::link_target_of(const std::string& path) const {
+base::Result<std::string> BoxFiles::link_text_of(const std::string& path) const {
   const ActingIds ids(identity_);
   TRY(ids.status());
   const std::string whole = TRY(absolute(path));
@@ -86,10 +86,17 @@ base::Result<std::string> BoxFiles::link_target_of(const std::string& path) cons
   std::array<char, kPathBytesMax + 1> text{};
   const ssize_t size =
       place.valid() ? ::readlinkat(place.get(), "", text.data(), text.size() - 1) : -1;
-  if (size < 0) return std::string();
-  const std::string target(text.data(), static_cast<std::size_t>(size));
-  if (target.starts_with('/')) return resolve_path(root_.get(), target);
-  return resolve_path(root_.get(), TRY(split_path(whole)).parent + "/" + target);
+  return std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+}
+
+base::Result<std::string> BoxFiles::link_target_of(const std::string& path) const {
+  const std::string text = TRY(link_text_of(path));
+  if (text.empty()) return text;
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  if (text.starts_with('/')) return resolve_path(root_.get(), text);
+  const std::string whole = TRY(absolute(path));
+  return resolve_path(root_.get(), TRY(split_path(whole)).parent + "/" + text);
 }
 
 base::Result<base::UniqueFd> BoxFiles::open(const std::string& path) const {

@@ -70,12 +70,13 @@ struct HomeRule {
   std::string_view path;  // below the home
   bool has_files;
 };
-constexpr std::array<HomeRule, 8> kHomeRules{{{".cache", false},
+constexpr std::array<HomeRule, 9> kHomeRules{{{".cache", false},
                                               {".cache/matplotlib", true},
                                               {".cache/fontconfig", true},
                                               {".config", false},
                                               {".config/matplotlib", false},
                                               {".local", false},
+                                              {".local/lib", false},
                                               {".local/share", false},
                                               {".local/share/hutch", false}}};
 

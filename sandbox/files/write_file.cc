@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/draft.h"
+#include "base/random_id.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
@@ -244,6 +245,33 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
     }
   }
   return write_error(result.path, EAGAIN);
+}
+
+base::Status BoxFiles::make_link(const std::string& path, const std::string& text) const {
+  const ActingIds ids(identity_);
+  TRY(ids.status());
+  const std::string whole = TRY(absolute(path));
+  const SplitPath at = TRY(split_path(whole));
+  base::UniqueFd opened = open_without_links(root_.get(), at.parent, kParentDirectory);
+  if (!opened.valid()) return write_error(whole, errno);
+  const Target target = TRY(look_at(std::move(opened), at.name, whole));
+  const base::UniqueFd& parent = target.parent;
+  if (target.exists && !S_ISREG(target.status.st_mode) && !S_ISLNK(target.status.st_mode)) {
+    return already_there(whole);
+  }
+  // A mount of its own would be taken away by a rename, as for overwrite_mounted().
+  const auto found = open_entry(parent.get(), at.name, O_PATH | O_NOFOLLOW, Mounts::kStay);
+  if (!found.valid() && errno == EXDEV) return already_there(whole);
+  const std::string draft = base::short_id(base::Draft::kNamePrefix);
+  if (::symlinkat(text.c_str(), parent.get(), draft.c_str()) != 0) {
+    return write_error(whole, errno);
+  }
+  if (::renameat(parent.get(), draft.c_str(), parent.get(), at.name.c_str()) == 0) {
+    return base::done();
+  }
+  const int failure = errno;
+  (void)::unlinkat(parent.get(), draft.c_str(), 0);
+  return write_error(whole, failure);
 }
 
 }  // namespace sandbox::files

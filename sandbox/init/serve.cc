@@ -22,14 +22,16 @@
 #include "sandbox/init/receive.h"
 #include "sandbox/init/report.h"
 #include "sandbox/init/steps.h"
+#include "sandbox/limits.h"
 
 namespace sandbox::init {
 namespace {
 
 constexpr int kSpawnTimeoutMs = 2000;
 constexpr int kReapsInARow = 256;
-// More than hutch-box ever has at once: an interpreter for each language, its background runs.
-constexpr int kSpawnedMax = 64;
+// More than hutch-box ever has at once: an interpreter for each language and context, its
+// background runs.
+constexpr int kSpawnedMax = kBackgroundRunsMax + 64;
 
 alignas(wire::InitHead) char g_message[wire::kInitMessageBytesMax + 1];
 

@@ -22,6 +22,8 @@ struct Finding {
   std::string remedy;  // what to do; empty when there is nothing to do
   // How firmly it holds, where the layer is a limit of sessions.
   std::optional<Level> level = std::nullopt;
+  // Python's packages that the layer is about were all found; false, too, where it is about none.
+  bool has_packages = false;
 };
 
 // Where to look; tests look elsewhere.

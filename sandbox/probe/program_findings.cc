@@ -129,6 +129,11 @@ bool has_package(const Host& host, const std::string& name) {
                      [&](const auto& directory) { return host.has(directory + "/" + name); });
 }
 
+Finding with_packages(Finding finding) {
+  finding.has_packages = true;
+  return finding;
+}
+
 Finding packages(const Host& host) {
   struct Package {
     const char* directory;
@@ -149,7 +154,7 @@ Finding packages(const Host& host) {
     }
   }
   const char* layer = "Python packages";
-  if (missing.empty()) return {layer, State::kGood, base::join(there, " "), ""};
+  if (missing.empty()) return with_packages({layer, State::kGood, base::join(there, " "), ""});
   return {layer, State::kWeaker,
           "missing: " + base::join(missing, " ") +
               (there.empty() ? "" : "; there: " + base::join(there, " ")) +
@@ -159,14 +164,18 @@ Finding packages(const Host& host) {
 }
 
 Finding notebook(const Host& host) {
-  if (has_package(host, "IPython")) return {"IPython", State::kGood, "magics and !commands", ""};
+  if (has_package(host, "IPython")) {
+    return with_packages({"IPython", State::kGood, "magics and !commands", ""});
+  }
   return {"IPython", State::kWeaker, "not there: cells are Python without magics and !commands",
           "apt install ipython3"};
 }
 
 // Nothing is weaker with SQLite, but for files that it cannot read.
 Finding sql_engine(const Host& host) {
-  if (has_package(host, "duckdb")) return {"SQL engine", State::kGood, "DuckDB", ""};
+  if (has_package(host, "duckdb")) {
+    return with_packages({"SQL engine", State::kGood, "DuckDB", ""});
+  }
   return {"SQL engine", State::kGood,
           "SQLite; DuckDB, and Parquet files, where Python has duckdb, as that of `hutch "
           "environments build`" +

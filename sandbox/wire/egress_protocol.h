@@ -31,7 +31,9 @@
 //      "kept":true|false}                                      the answer was one that is kept
 //   {"event":"carried","id":n,"sent":n,"received":n,"ms":n,"used":n}            it goes on
 //   {"event":"used","used":n}
-//   {"event":"refused","host":"..","port":n,"method":"..","path":"..","reason":".."}
+//   {"event":"refused","host":"..","port":n,"method":"..","path":"..","reason":"..",
+//      "missing_rule":"host:port","host_is_allowed":true|false}   the rule that would allow it, if
+//      one would, and whether it is the request alone that it was refused for
 //   {"event":"refused","more":n}              so many that came faster than they can be told of
 //   {"event":"wanted","credential":".."}      the value of
 //   {"event":"ended"}                         after "close": there is nothing more to tell

@@ -49,10 +49,12 @@ def test_requests_connections_and_refusals(world):
         ("allowed", "web.test", world.port, "POST", "/a", 200), ("refused", "web.test", world.port, "PUT", "/no", None),
         ("refused", "evil.example", 0, None, None, None), ("refused", "evil.example", 80, "GET", "/", None)], found
     assert found[0]["sent_bytes"] > 100 and found[0]["received_bytes"] > 50 and "PUT /no of this host" in found[1]["reason"]
+    assert found[1]["reason"].endswith(f"can allow it: hutch sessions allow {session} web.test:{world.port} (at once), --allow web.test:{world.port} when it starts, "
+                                       "or allow in [network] of the configuration"), found
     assert [entry["host"] for entry in entries(world, "--refused", "--session", session)] [::2] == ["web.test", "evil.example"]
     assert len(entries(world, "-n", "2")) == 2
     lines = audit(world, "--session", session).splitlines()
-    assert f"allowed  POST web.test:{world.port}/a  200  " in lines[0] and "refused  GET evil.example:80/  not allowed" in lines[-1]
+    assert f"allowed  POST web.test:{world.port}/a  200  " in lines[0] and lines[-1].endswith("refused  GET evil.example:80/  not allowed by this session's network policy")
 
 
 def test_it_outlives_the_session(world):

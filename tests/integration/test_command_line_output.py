@@ -77,6 +77,49 @@ def test_a_table_that_is_shown_whole_needs_no_file(hutch, tmp_path):
     assert "--save" not in hutch("run", "-l", "sql", "-", code="SELECT 1").stderr
 
 
+FILES = """import os
+os.makedirs('deep/er'); os.makedirs('.git/hooks'); os.makedirs('linked')
+for name in ('out.txt', 'deep/er/b ü.bin', '.envrc', '.git/hooks/post-commit', 'linked/f', 'link\x1b[2K'): open(name, 'w').write(name)
+os.symlink('/etc/passwd', 'out.lnk')
+"""
+
+
+def test_files_of_the_code_can_be_saved(hutch, tmp_path):
+    """What obeys a file with a dot in front is not handed one, and nothing is written through a link or over a file."""
+    ended = hutch("run", "--save", "kept", "-", code=FILES)
+    saved = {str(path.relative_to(tmp_path / "kept")) for path in (tmp_path / "kept").rglob("*") if path.is_file()}
+    assert ended.returncode == 0 and saved == {"out.txt", "deep/er/b ü.bin", "linked/f", "link\x1b[2K"}, ended.stderr
+    assert f"hutch: saved {tmp_path}/kept/out.txt\n" in ended.stderr and "\x1b" not in ended.stderr
+    assert "3 files were not saved" in ended.stderr and "3 files that the code wrote went with its sandbox" in ended.stderr, ended.stderr
+    assert not (tmp_path / "kept/out.txt").stat().st_mode & 0o111
+    other = tmp_path / "other"
+    (other / "mine").mkdir(parents=True)
+    (other / "linked").symlink_to(other / "mine")
+    (other / "out.txt").write_text("mine")
+    ended = hutch("run", "--save", "other", "-", code=FILES)
+    assert ended.returncode == 0 and (other / "out.txt").read_text() == "mine" and (other / "out (2).txt").read_text() == "out.txt", ended.stderr
+    assert list((other / "mine").iterdir()) == [] and "4 files were not saved" in ended.stderr, ended.stderr
+
+
+def test_files_that_a_run_changes_are_saved(hutch, tmp_path):
+    for number, code in enumerate(("open('a', 'w').write('1'); open('b', 'w').write('1');", "open('a', 'w').write('22');")):
+        ended = hutch("run", "-s", "lasts", "--save", f"kept{number}", "-", code=code)
+        assert ended.returncode == 0 and "went with" not in ended.stderr, ended.stderr
+    assert {path.name: path.read_text() for path in (tmp_path / "kept1").iterdir()} == {"a": "22"}
+    assert {path.name for path in (tmp_path / "kept0").iterdir()} == {"a", "b"}
+
+
+def test_who_pipes_something_to_code_hears_that_it_is_not_read(hutch, tmp_path):
+    (tmp_path / "b.py").write_text("import sys; print(repr(sys.stdin.read()))")
+    ended = hutch("run", "b.py", code="hi")
+    assert ended.returncode == 0 and ended.stdout == "''\n" and "hutch: the code is not given the standard input of hutch run: " in ended.stderr, ended
+    for nothing in (hutch("run", "b.py", code=""), hutch("run", "-", code="print(1)")):
+        assert nothing.returncode == 0 and nothing.stderr == "", nothing
+    (tmp_path / "data").write_text("hi")
+    with open(tmp_path / "data") as data:
+        assert "is not given" in hutch("run", "b.py", code=None, stdin=data).stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_who_waits_for_code_can_be_ended(state, number):
     process = subprocess.Popen([hutch_binary(), "run", "-", "--state-dir", state], stdin=subprocess.PIPE)

@@ -401,3 +401,33 @@ def test_over_http_a_session_has_what_it_asked_for(state, folder):
         with pytest.raises(ToolError, match="reading only") as refused:
             client.call("create_session", filesystem={"read_write": ["project"]})
         assert str(folder) not in str(refused.value), "the host's paths are not for every client"
+
+
+def test_code_that_looks_for_a_granted_file_elsewhere_is_told_where_it_is(state, folder):
+    (folder / "Sales Report.csv").write_text("a\n1\n")
+    own(folder)
+    with server(state, folder) as client:
+        client.call("write_file", path="/workspace/reports/2024.csv", content="a\n1\n")
+        for code, language in (("import pandas as pd; pd.read_csv('/mnt/data/sales_report.csv')", "python"), ("open('Sales Report.csv')", "python"),
+                               ("require('fs').readFileSync('/mnt/user-data/uploads/Sales Report.csv')", "javascript"), ("cat sales_report.csv", "bash"),
+                               ("SELECT * FROM 'sales_report.csv'", "sql")):
+            run = client.run(code, language)
+            assert run["status"] == "failed" and run["stderr"].count("there is /mnt/project/Sales Report.csv") == 1, run
+        for code, language in (("open('2024.csv')", "python"), ("require('fs').readFileSync('/Users/anna/2024.csv')", "javascript"), ("cat ~/Downloads/2024.csv", "bash"),
+                               ("SELECT * FROM '2024.csv'", "sql")):
+            run = client.run(code, language)
+            assert run["stderr"].count("there is /workspace/reports/2024.csv") == 1, run
+            assert "this session sees no files" not in run["stderr"], run
+
+
+def test_code_that_writes_to_a_read_only_folder_is_told_where_it_may(state, folder, tmp_path):
+    told = "(/mnt/project is read-only: write to /workspace)\n"
+    (tmp_path / "free" / ".git").mkdir(parents=True)
+    own(tmp_path / "free")
+    with server(state, folder, f"{tmp_path}/free:rw") as client:
+        for code, language in (("open('/mnt/project/new', 'w')", "python"), ("import os; os.rename('/mnt/project/in.txt', '/mnt/project/b')", "python"),
+                               ("import pandas as pd; pd.DataFrame({'a': [1]}).to_csv('/mnt/project/a.csv')", "python"),
+                               ("require('fs').writeFileSync('/mnt/project/in.txt', '')", "javascript"), ("require('fs').copyFileSync('/etc/hosts', '/mnt/project/b')", "javascript")):
+            run = client.run(code, language)
+            assert run["stderr"].endswith(told), run
+        assert "read-only:" not in client.run("open('/mnt/free/.git/x', 'w')")["stderr"]

@@ -150,6 +150,19 @@ def test_what_libraries_report_of_themselves_is_left_out_but_of_the_audit(world)
     assert {row["host"] for row in map(json.loads, said.splitlines())} >= {*hosts, "evil.example"}
 
 
+def test_names_of_addresses_are_left_out_but_of_the_audit(world):
+    """Programs ask for them by the way, of addresses that are the door's own."""
+    code = ("import socket\nfor address in ('198.19.100.185', '198.19.100.186', '2001:db8::1'):\n"
+            "    try: print(socket.gethostbyaddr(address))\n    except OSError as e: print(e)")
+    result = world.result("run_code", code=code)
+    run = result["structuredContent"]
+    assert run["stdout"].count("Unknown host") == 3 and "network" not in run, run
+    assert "refused" not in json.dumps(result), result
+    said = subprocess.run([hutch_binary(), "--state-dir", world.state, "audit", "--json"], capture_output=True, text=True, check=True).stdout
+    asked = [row["host"] for row in map(json.loads, said.splitlines()) if row["verdict"] == "refused"]
+    assert {"185.100.19.198.in-addr.arpa", "186.100.19.198.in-addr.arpa"} <= set(asked) and any(host.endswith(".ip6.arpa") for host in asked), asked
+
+
 @pytest.mark.parametrize("how", ["", f"-p -x {PROXY}", f"-x {PROXY}"])
 def test_what_libraries_report_where_it_is_allowed_is_left_out_too(world, how):
     session = world.call("create_session")["session_id"]

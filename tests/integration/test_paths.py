@@ -71,3 +71,14 @@ def test_rules_hold_after_a_restart(state):
 def test_rules_that_cannot_be_kept_are_refused(client, asked, words):
     with pytest.raises(ToolError, match=words):
         client.call("create_session", filesystem=asked)
+
+
+def test_a_tilde_is_the_home_directory(client):
+    client.call("create_session", name="s")
+    assert client.call("write_file", session_id="s", path="~/notes/a.txt", content="1")["path"] == "/home/user/notes/a.txt"
+    assert client.run("cat ~/notes/a.txt", "bash", session_id="s")["stdout"] == "1"
+    assert client.call("read_file", session_id="s", path="~/notes/a.txt")["content"] == "1"
+    assert "notes" in str(client.call("list_files", session_id="s", path="~")["entries"])
+    assert client.call("write_file", session_id="s", path="~backup", content="2")["path"] == "/workspace/~backup"
+    client.run("mkdir '~'; echo 3 > '~/own'", "bash", session_id="s")
+    assert client.call("read_file", session_id="s", path="./~/own")["content"] == "3\n"

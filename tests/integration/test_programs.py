@@ -26,6 +26,13 @@ def test_a_python_of_the_host_goes_before_the_link(client):
     assert client.run("python", "bash")["stdout"] == "mine\n"
 
 
+@pytest.mark.skipif(shutil.which("npm") is None, reason="this host has no npm")
+def test_npm_finds_its_prefix(client):
+    """Where it is not there, npm ends before it does anything: npx, too."""
+    run = client.run("npm ls -g", "bash", timeout_seconds=60)
+    assert run["status"] == "completed" and "(empty)" in run["stdout"], run
+
+
 @pytest.mark.parametrize("language, code", [
     ("bash", "python3 slow.py"),
     ("javascript", "require('child_process').spawnSync('python3', ['slow.py'], {stdio: 'inherit'})"),

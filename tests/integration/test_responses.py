@@ -114,7 +114,7 @@ def test_its_files(api, tmp_path):
         "PATH": "/usr/bin:/bin", "RESPONSE_ID": "resp_files", "FILE_ID": shared["id"], "PERPLEXITY_API_KEY": api.headers["Authorization"].split()[1]})
     assert (tmp_path / "anthropic_news.csv").read_text().splitlines()[9] == "10,100"
     status, fields, _ = api.server.request("GET", f"/v1/responses/resp_files/files/{shared['id']}/content", headers=api.headers)
-    assert fields["Content-Type"] == "text/csv" and fields["Content-Disposition"] == 'attachment; filename="squares.csv"'
+    assert fields["Content-Type"] == "text/csv; charset=utf-8" and fields["Content-Disposition"] == 'attachment; filename="squares.csv"'
     assert api("GET", f"/v1/responses/{answer['id']}x/files")[0] == 404
     other = post(api, "1", id="resp_other")[1]["id"]
     assert api("GET", f"/v1/responses/{other}/files/{shared['id']}/content")[0] == 404

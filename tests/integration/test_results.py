@@ -258,6 +258,25 @@ def test_a_plain_answer_costs_a_model_few_tokens(state):
         assert again == text
 
 
+def test_the_text_alone_says_where_all_of_a_chart_is(client):
+    code = ("import matplotlib.pyplot as plt\nfig, axes = plt.subplots({0}, {0}, squeeze=False)\n"
+            "for i, one in enumerate(axes.flat): one.plot(range({1}), [j * 1.37 + i for j in range({1})], label='series %d' % i)")
+    for panels, points in ((1, 60), (3, 30)):
+        result = client.result("run_code", code=code.format(panels, points))
+        text, record = result["content"][0]["text"], f"/runs/{result['structuredContent']['run_id']}/record.json"
+        assert "structuredContent" not in text and f"in {record}" in text, text
+        assert "series 0" in client.call("read_file", path=record)["content"]
+        assert client.run(f"import json; len(json.load(open('{record}'))['outputs'])")["outputs"][0]["text"] == "1"
+
+
+def test_who_does_not_know_a_run_is_told_how_runs_are_listed(client):
+    for tool in ("get_run", "cancel_run"):
+        with pytest.raises(ToolError, match="no such run; get_run without run_id lists a session's runs"):
+            client.call(tool, run_id="run_nosuch")
+    made = client.run("1")
+    assert made["run_id"] in [run["run_id"] for run in client.call("get_run", session_id=made["session_id"])["runs"]]
+
+
 def test_what_tools_keep_for_themselves_is_counted_not_listed(client):
     run = client.result("run_code", code="import os\nos.makedirs('p/.git/objects')\n"
                         "for i in range(30): open(f'p/.git/objects/{i}', 'w').write('x')\nopen('p/mine.txt', 'w').write('y')")

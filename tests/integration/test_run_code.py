@@ -189,19 +189,19 @@ def test_env_is_for_one_run(client):
     assert client.run("echo \"[$K]\"", "bash")["stdout"] == "[]\n"
 
 
-def test_background_runs_and_the_limit_of_five(client):
-    runs = [client.run("import time; print('up', flush=True); time.sleep(60)", background=True)
-            for _ in range(5)]
+def test_background_runs_and_the_most_of_a_session(client):
+    client.call("create_session", name="busy", limits={"processes": 400})
+    runs = [client.run("echo up; sleep 60", "bash", background=True, session_id="busy") for _ in range(64)]
     assert {run["status"] for run in runs} <= {"queued", "running"}
     with pytest.raises(ToolError) as refused:
-        client.run("1", background=True)
-    for run in runs:
+        client.run("1", background=True, session_id="busy")
+    for run in runs[:5]:
         assert run["run_id"] in str(refused.value)
-    client.until_output(runs[0]["run_id"], "up")
-    assert client.value("'foreground beside them'") == "'foreground beside them'"
+    client.until_output(runs[63]["run_id"], "up")
+    assert client.run("'foreground beside them'", session_id="busy")["outputs"][0]["text"] == "'foreground beside them'"
     ended = client.call("cancel_run", run_id=runs[0]["run_id"])
     assert ended["status"] == "cancelled" and ended["error"]["cause"] == "cancelled"
-    assert client.run("1", background=True)["run_id"]
+    assert client.run("1", background=True, session_id="busy")["run_id"]
 
 
 def test_background_server_is_reached_from_the_session(client):

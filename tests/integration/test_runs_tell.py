@@ -424,11 +424,18 @@ def test_what_is_killed_between_runs_is_told_by_the_next(small):
     assert "note" not in small("1")
 
 
-def test_a_server_that_a_subshell_waits_for_is_named(client):
-    """As `cd here && server &` leaves it: who ended the subshell alone would leave the server."""
-    note = client.run("cd /workspace && sleep 71 >/dev/null 2>&1 &\nuntil pgrep -fx 'sleep 71' >/dev/null; do :; done", "bash")["note"]
-    pid = re.search(r"left running by this run: sleep 71 \(pid (\d+)\)", note)[1]
-    ended = client.run(f"kill {pid}; while pgrep -f 'sleep 71' >/dev/null; do sleep 0.02; done; echo none", "bash", timeout_seconds=30)
+@pytest.mark.parametrize("code", [
+    "cd /workspace && sleep 71 >/dev/null 2>&1 &", "(while true; do echo more >> log; sleep 71; done) >/dev/null 2>&1 &",
+    "(while true; do sleep 71 | cat; done) >/dev/null 2>&1 &", "((sleep 71; echo) & while true; do wait; sleep 0.01; done) >/dev/null 2>&1 &"])
+def test_what_a_subshell_waits_for_is_named_and_all_of_it_ends(client, code):
+    """Who ended the subshell of `cd here && server &` alone would leave the server; who ended the sleep of a loop, the loop."""
+    client.run("true", "bash")
+    shells = "pgrep -c bash"
+    before = client.run(shells, "bash")["stdout"]
+    run = client.run(f"{code}\nuntil pgrep -fx 'sleep 71' >/dev/null; do :; done", "bash")
+    pids = re.search(r"left running by this run: sleep 71[a-z ]* in a subshell \(pids ([\d ]+)\); kill with all its PIDs ends it", run["note"])[1]
+    ended = client.run(f"kill {pids}; while pgrep -f 'sleep 71' >/dev/null || [ $({shells}) -gt {before} ]; do sleep 0.02; done; echo none", "bash",
+                       timeout_seconds=30)
     assert ended["stdout"] == "none\n", ended
 
 

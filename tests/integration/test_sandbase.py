@@ -195,7 +195,12 @@ def test_an_upload_of_100_mib(api, sandbox):
     assert status == 201 and made["size"] == len(large) == 100 << 20, made
     assert api("GET", f"/sandboxes/{sandbox}/files?path=large")[1] == large
     status, refusal = api("POST", f"/sandboxes/{sandbox}/files?path=more", raw=large + b"x")
-    assert status == 413 == refusal["code"] and "bytes" in refusal["message"], refusal
+    assert status == 413 == refusal["code"] and "104857600 bytes (100 MiB)" in refusal["message"] and "hutch cp" in refusal["message"], refusal
+    # Also where no path takes so much: the client sends all of it before it reads why not.
+    for more in (large * 2, large * 4):
+        status, refusal = api("POST", f"/sandboxes/{sandbox}/files?path=more", raw=more)
+        assert status == 413 == refusal["code"] and "104857600 bytes (100 MiB)" in refusal["message"], refusal
+        assert "hutch cp" in refusal["message"] and "--mount" in refusal["message"] and "pieces" in refusal["message"], refusal
     # A client that goes in the middle leaves nothing.
     connection = api.server.connection()
     connection.putrequest("POST", f"/sandboxes/{sandbox}/files?path=half")
@@ -296,3 +301,12 @@ def test_what_is_served_is_described(server):
             status = server.request(method.upper(), path.replace("{", "").replace("}", ""), "{}")[0]
             is_open = operation.get("security") == []
             assert (status == 401) == (not is_open) and status != 405 and (is_open or status in (400, 401, 404, 502)), (method, path, status)
+
+
+def test_a_text_says_that_it_is_utf8_where_it_is(server, api, sandbox):
+    for name, content, kind in (("a.txt", "hällo".encode(), "text/plain; charset=utf-8"), ("b.txt", "hällo".encode("latin-1"), "text/plain"),
+                                ("c.json", '"ü"'.encode(), "application/json")):
+        status, written = api.upload(sandbox, content, path=f"/workspace/{name}")
+        assert status == 201, written
+        status, fields, got = server.request("GET", f"/sandboxes/{sandbox}/files?path=/workspace/{name}", None, api.headers)
+        assert status == 200 and fields["Content-Type"] == kind, (name, fields)

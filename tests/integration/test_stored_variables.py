@@ -140,7 +140,7 @@ def test_an_interpreter_that_is_killed_comes_back_with_what_it_had(state):
         stored_after(state, session, run)
         killed = client.run("x.append(2); import os; os.kill(os.getpid(), 9)")
         assert killed["status"] == "failed"
-        assert "the next has those that were last stored" in killed["error"]["lost"], killed
+        assert f"what was made since {run['run_id']}; the next has what was stored then" in killed["error"]["lost"], killed
         back = client.run("x is y, x")
         assert back["outputs"][0]["text"] == "(True, [1])", back
 
@@ -152,9 +152,10 @@ def test_an_interpreter_that_memory_ends_comes_back_with_what_there_was_after_th
             pytest.skip(f"memory of this host's sessions: none ({made['isolation']})")
         session = made["session_id"]
         client.run("before = [1]; alias = before", session_id=session)
-        stored_after(state, session, client.run("before.append(2)", session_id=session))
+        stored = client.run("before.append(2)", session_id=session)
+        stored_after(state, session, stored)
         ended = client.run("before.append(3); hog = [bytearray(b'x' * (4 << 20)) for _ in range(500)]", session_id=session)
-        assert ended["error"]["cause"] == "oom" and "the next has those that were last stored" in ended["error"]["lost"], ended
+        assert ended["error"]["cause"] == "oom" and f"what was made since {stored['run_id']}; the next has" in ended["error"]["lost"], ended
         back = client.run("before, alias is before, 'hog' in globals()", session_id=session)
         assert back["outputs"][0]["text"] == "([1, 2], True, False)", back
 

@@ -142,11 +142,11 @@ def test_folders(module_state, client, tmp_path):
     (source / "deep/er/b").chmod(0o755)
     (source / "link").symlink_to("/etc/passwd")
     copied = hutch(module_state, "cp", str(source), "work:/workspace/")
-    assert copied.returncode == 0 and b"1 that are no files" in copied.stderr
+    assert copied.returncode == 0 and b"1 link that may lead out of the folder was left out: link -> /etc/passwd\n" in copied.stderr, copied.stderr
     assert client.run("(cd folder && find . | sort) | tr '\\n' ' '", "bash", session_id="work")["stdout"] == ". ./a ü.txt ./deep ./deep/er ./deep/er/b "
     client.run("import os; os.symlink('/etc', 'folder/out')", session_id="work")
     back = hutch(module_state, "cp", "work:folder", str(tmp_path / "back"))
-    assert back.returncode == 0 and b"1 that are no files" in back.stderr
+    assert back.returncode == 0 and b"1 link that may lead out of the folder was left out: out -> /etc\n" in back.stderr, back.stderr
     assert sorted(str(one.relative_to(tmp_path / "back")) for one in (tmp_path / "back").rglob("*")) == ["a ü.txt", "deep", "deep/er", "deep/er/b"]
     assert (tmp_path / "back/deep/er/b").read_bytes() == bytes(range(256)) * 1000
     assert os.access(tmp_path / "back/deep/er/b", os.X_OK)
@@ -183,6 +183,94 @@ def test_folders(module_state, client, tmp_path):
     assert client.run("cat 'other/a ü.txt'", "bash", session_id="work")["stdout"] == "a"
 
 
+LINKS = {"bin/run": "../pkg/cli.js", "pkg/self": ".", "to": "pkg", "gone": "pkg/none", "pkg/up": "../bin/run"}
+LINKS_OUT = {"abs": "/etc/passwd", "up": "..", "pkg/far": "../../x", "pkg/by": "../to/../..", "bin/deep/by": "../../../bin/run", "past": "pkg/../pkg"}
+
+
+def links_below(top):
+    return {str(one.relative_to(top)): os.readlink(one) for one in top.rglob("*") if one.is_symlink()}
+
+
+def test_links_that_stay_in_a_folder_are_copied_with_it(module_state, client, tmp_path):
+    """As those of node_modules/.bin; both ways, and over what is there."""
+    source = tmp_path / "linked"
+    (source / "pkg").mkdir(parents=True)
+    (source / "bin/deep").mkdir(parents=True)
+    (source / "pkg/cli.js").write_text("cli")
+    for name, text in {**LINKS, **LINKS_OUT}.items():
+        (source / name).symlink_to(text)
+    for _ in range(2):
+        copied = hutch(module_state, "cp", str(source), "work:/workspace/")
+        assert copied.returncode == 0 and b"6 links that may lead out of the folder were left out: " in copied.stderr, copied.stderr
+        assert copied.stderr.count(b" -> ") == 3
+    seen = client.run("(cd linked; cat bin/run pkg/up to/cli.js; find . -type l | wc -l)", "bash", session_id="work")
+    assert seen["stdout"] == f"cliclicli{len(LINKS)}\n", seen
+    for _ in range(2):
+        back = hutch(module_state, "cp", "work:linked", str(tmp_path / "back-linked"))
+        assert back.returncode == 0 and back.stderr == b"", back.stderr
+    (tmp_path / "back-linked/linked").rename(tmp_path / "second")
+    assert links_below(tmp_path / "second") == LINKS and links_below(tmp_path / "back-linked") == LINKS
+
+
+def test_links_of_a_session_lead_nowhere_here(module_state, client, tmp_path):
+    """Neither those that leave the folder by another, nor what is written where one was."""
+    client.run("import os\nos.makedirs('hostile/a/b')\nopen('hostile/a/b/f', 'w').write('theirs')\n"
+               + "".join(f"os.symlink({text!r}, {'hostile/' + name!r})\n" for name, text in
+                         {"one": "a/b", "two": "one/../../..", "three": "a/../..", "four": "..", "five": "/etc", "a/six": "../..", "a/x\x1b[2K": "../../y"}.items()),
+               session_id="work")
+    kept = tmp_path / "mine"
+    kept.mkdir()
+    (kept / "f").write_text("mine")
+    target = tmp_path / "target"
+    for _ in range(2):
+        copied = hutch(module_state, "cp", "work:hostile", str(target))
+        assert copied.returncode == 0 and b"6 links that may lead out" in copied.stderr and b"\x1b" not in copied.stderr, copied.stderr
+        place = target / "hostile" if (target / "hostile").exists() else target
+        assert links_below(place) == {"one": "a/b"} and (place / "one/f").read_text() == "theirs"
+    # Now a directory is where the link was, and what lies there here is not written through it.
+    client.run("os.chdir('hostile'); os.remove('one'); os.mkdir('one'); open('one/f', 'w').write('through'); os.chdir('..')", session_id="work")
+    (target / "hostile/one").unlink()
+    (target / "hostile/one").symlink_to(kept)
+    copied = hutch(module_state, "cp", "work:hostile", str(target))
+    assert copied.returncode == 1 and (kept / "f").read_text() == "mine" and os.listdir(kept) == ["f"], copied.stderr
+    # Into the session: a link of its code is replaced, not written through.
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/to").symlink_to("there")
+    client.run("os.makedirs('/workspace/in', exist_ok=True); open('/home/user/own', 'w').write('own'); os.symlink('/home/user/own', '/workspace/in/to')", session_id="work")
+    assert hutch(module_state, "cp", str(tmp_path / "in"), "work:/workspace/").returncode == 0
+    assert client.run("readlink in/to; cat ~/own", "bash", session_id="work")["stdout"] == "there\nown"
+
+
+def test_cp_says_how_folders_and_several_files_go(module_state):
+    for words in (("-r", "a", "work:"), ("a", "b", "work:"), ("-a", "a", "work:")):
+        failed = hutch(module_state, "cp", *words)
+        assert failed.returncode == 2 and b"it copies one FROM at a time, and a folder whole without any flag\n" in failed.stderr, failed.stderr
+
+
+def test_a_file_of_any_size_that_the_disk_has_room_for(module_state, client, tmp_path):
+    large = tmp_path / "large.bin"
+    with open(large, "wb") as file:
+        for number in range(150):
+            file.write(bytes([number]) * (1 << 20))
+    large.chmod(0o755)
+    digest = __import__("hashlib").sha256(large.read_bytes()).hexdigest()
+    terminal = Terminal(hutch_binary(), "--state-dir", module_state, "cp", str(large), "work:", columns=200)
+    terminal.until(b"large.bin: 128 of 150 MB")
+    assert terminal.end() == 0, terminal.shown
+    told = client.run("sha256sum large.bin; stat -c %a large.bin", "bash", session_id="work")["stdout"].split()
+    assert told == [digest, "large.bin", "755"]
+    with open(large, "rb") as piped:
+        done = hutch(module_state, "cp", "-", "work:piped.bin", stdin=piped)
+    assert done.returncode == 0 and done.stderr == b"", done.stderr
+    assert client.run("sha256sum piped.bin; rm piped.bin large.bin", "bash", session_id="work")["stdout"].split()[0] == digest
+    client.call("create_session", name="narrow", limits={"disk_mb": 100})
+    failed = hutch(module_state, "cp", str(large), "narrow:")
+    assert failed.returncode == 1 and b"disk_mb" in failed.stderr, failed.stderr
+    # Where a quota of the file system holds the limit, that tells only when it is met.
+    assert client.run("ls", "bash", session_id="narrow")["stdout"] == "" or b"only its first 64 MB are at" in failed.stderr
+    client.call("delete_session", session_id="narrow")
+
+
 def test_files_into_what_is_none(module_state, client, tmp_path):
     client.run("open('out.txt', 'w').write('copied')", session_id="work")
     fifo, plain, link = tmp_path / "fifo", tmp_path / "plain", tmp_path / "link"
@@ -213,6 +301,12 @@ def test_files(module_state, client, tmp_path):
                         (("work:in", "-"), "directory"), ((str(tmp_path / "none"), "work:x"), "No such file")):
         failed = hutch(module_state, "cp", *words)
         assert failed.returncode == 1 and says in failed.stderr.decode(), (words, failed.stderr)
+    # They are told in words of the command line: it has no tools.
+    for words, says in ((("work:none", "x"), "shell SESSION -- ls` shows what is there"), (("work:in", "-"), "is copied to a path"), (("none:x", "x"), "sessions ls` shows")):
+        told = hutch(module_state, "cp", *words).stderr.decode()
+        assert says in told and not re.search("[a-z]+_(files|sessions?)", told), told
+    told = hutch(module_state, "forward", "none", "80").stderr.decode()
+    assert "sessions ls` shows" in told and "list_sessions" not in told, told
     client.run("import os; os.symlink('/etc/shadow', 'out'); os.symlink('/proc/1/root/etc/hostname', 'root')", session_id="work")
     for name in ("out", "root"):
         assert hutch(module_state, "cp", "work:" + name, str(tmp_path / "stolen")).returncode == 1 and not (tmp_path / "stolen").exists()

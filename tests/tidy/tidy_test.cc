@@ -65,20 +65,47 @@ std::vector<std::string> lines_of(const fs::path& file) {
 
 std::string row_of(const std::string& path) { return path.substr(0, path.find('/')); }
 
+// Returns the file of the tree that the line includes; empty: none.
+std::string included_by(const std::string& line) {
+  static const std::regex kInclude("^#include \"([^\"]+)\"");
+  std::smatch match;
+  return std::regex_search(line, match, kInclude) ? match[1].str() : "";
+}
+
 std::vector<std::string> wrong_includes(const std::string& file,
                                         const std::vector<std::string>& lines) {
-  static const std::regex kInclude("^#include \"([^\"]+)\"");
   std::vector<std::string> wrong;
   const auto row = kMayInclude.find(row_of(file));
   if (row == kMayInclude.end() || file == "mcp/main.cc") return wrong;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::smatch match;
-    if (!std::regex_search(lines[i], match, kInclude)) continue;
-    if (!row->second.contains(row_of(match[1].str()))) {
-      wrong.push_back(file + ":" + std::to_string(i + 1) + " includes \"" + match[1].str() + "\"");
+    const std::string included = included_by(lines[i]);
+    if (!included.empty() && !row->second.contains(row_of(included))) {
+      wrong.push_back(file + ":" + std::to_string(i + 1) + " includes \"" + included + "\"");
     }
   }
   return wrong;
+}
+
+// File to those that it includes itself.
+using Includes = std::map<std::string, std::vector<std::string>>;
+
+// Returns how many .cc files each file reaches, directly or through others.
+std::map<std::string, int> reach_of(const Includes& includes) {
+  std::map<std::string, int> reach;
+  for (const auto& [file, direct] : includes) {
+    if (!file.ends_with(".cc")) continue;
+    std::set<std::string> reached;
+    std::vector<std::string> next = direct;
+    while (!next.empty()) {
+      const std::string included = next.back();
+      next.pop_back();
+      const auto further = includes.find(included);
+      if (further == includes.end() || !reached.insert(included).second) continue;
+      next.insert(next.end(), further->second.begin(), further->second.end());
+      ++reach[included];
+    }
+  }
+  return reach;
 }
 
 TEST(Tidy, TheTreeHasSources) { EXPECT_GT(source_files().size(), 50U); }
@@ -96,6 +123,38 @@ TEST(Tidy, AWrongIncludeIsFound) {
             std::vector<std::string>{"mcp/server.cc:2 includes \"sandbox/sandbox.h\""});
   EXPECT_EQ(wrong_includes("base/fd.cc", {"#include \"sandbox/run.h\""}).size(), 1U);
   EXPECT_EQ(wrong_includes("mcp/main.cc", {"#include \"tools/tools.h\""}).size(), 0U);
+}
+
+// Whoever changes a service compiles few files again, since others include what they use of it.
+TEST(Tidy, NoServiceOfSessionsReachesManyFiles) {
+  constexpr int kReachMax = 30;
+  // Types, of which interfaces in all folders are made, services.h, which only declares services,
+  // and quotas.h, which has the lock of a type beside it.
+  const std::set<std::string> kTypes = {"sessions/file_record.h",    "sessions/filesystem_choice.h",
+                                        "sessions/grants.h",         "sessions/host_uids.h",
+                                        "sessions/manager_config.h", "sessions/moment.h",
+                                        "sessions/notice.h",         "sessions/network_choice.h",
+                                        "sessions/quotas.h",         "sessions/run_state.h",
+                                        "sessions/services.h",       "sessions/session.h",
+                                        "sessions/session_state.h",  "sessions/share.h"};
+  Includes includes;
+  for (const fs::path& file : source_files()) {
+    if (file.string().starts_with("tests/")) continue;
+    auto& direct = includes[file.string()];
+    for (const std::string& line : lines_of(file)) direct.push_back(included_by(line));
+  }
+  for (const auto& [file, count] : reach_of(includes)) {
+    if (!file.starts_with("sessions/") || kTypes.contains(file)) continue;
+    EXPECT_LE(count, kReachMax) << file;
+  }
+}
+
+TEST(Tidy, TheReachOfAHeaderIsCounted) {
+  const auto reach = reach_of({{"a.cc", {"a.h", "b.h"}},
+                               {"b.cc", {"b.h"}},
+                               {"a.h", {"b.h", "string.h"}},
+                               {"b.h", {"a.h"}}});
+  EXPECT_EQ(reach, (std::map<std::string, int>{{"a.h", 2}, {"b.h", 2}}));
 }
 
 TEST(Tidy, LibrariesStayBehindOneFile) {

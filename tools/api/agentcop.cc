@@ -13,7 +13,6 @@
 #include "sessions/session_states.h"
 #include "sessions/session_time.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
 #include "tools/api/agentcop_config.h"
 #include "tools/api/api.h"
 #include "tools/api/json_answer.h"
@@ -134,7 +133,7 @@ base::Result<Response> run(const Services& services, const Request& request,
 base::Result<Response> look_at_run(const Services& services, const Request& request) {
   const sessions::Session session = TRY(agentcop_session(services, request));
   const std::string& id = request.parameters.at("run");
-  const auto row = services.store.runs.find(request.principal.id, id);
+  const auto row = services.run_table.find(request.principal.id, id);
   if (!row.ok() || row.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound,
                        "there is no run " + id + " in sandbox " + session.id);

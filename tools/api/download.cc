@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/percent_encoding.h"
+#include "sandbox/files/box_path.h"
 #include "tools/mcp/sandbox_uri.h"
+#include "tools/text_window.h"
 
 namespace tools::api {
 
@@ -50,6 +52,20 @@ std::optional<Range> range_in(std::string_view text, std::int64_t bytes) {
   if (*first >= bytes) return Range{0, 0};
   const std::int64_t end = is_open || *last >= bytes ? bytes : *last + 1;
   return Range{*first, end - *first};
+}
+
+// Text in UTF-8 says so: without a word of it, clients take it for another charset. Only its
+// beginning is looked at.
+std::string with_charset(const Download& download) {
+  constexpr std::size_t kLookBytesMax = std::size_t{64} << 10;
+  if (!download.content_type.starts_with("text/")) return download.content_type;
+  const auto read = base::read_at(download.file.get(), 0, kLookBytesMax);
+  if (!read.ok()) return download.content_type;
+  std::string_view beginning = read.value();
+  const bool goes_on = download.bytes > static_cast<std::int64_t>(beginning.size());
+  if (goes_on) beginning = beginning.substr(0, whole_characters(beginning, beginning.size()));
+  const bool is_utf8 = sandbox::files::is_utf8(beginning);
+  return download.content_type + (is_utf8 ? "; charset=utf-8" : "");
 }
 
 // Whether one of the entity tags of the header is this one: RFC 9110 section 13.1.2.
@@ -118,7 +134,7 @@ Response answer_with(const Request& request, Download download) {
   }
   const Range part = part_of(request, download, tag, response);
   if (response.status == 416) return response;
-  response.content_type = download.content_type;
+  response.content_type = with_charset(download);
   response.headers.emplace_back("Content-Disposition",
                                 content_disposition(download.filename, download.is_inline));
   struct Held {

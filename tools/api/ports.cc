@@ -17,7 +17,6 @@
 #include "sessions/session_time.h"
 #include "sessions/session_tokens.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
 #include "tools/api/api.h"
 #include "tools/api/json_answer.h"
 #include "tools/api/port_connector.h"
@@ -186,7 +185,7 @@ base::Result<LetIn> let_in(const Services& services, const Request& head, const 
   auto session = session_at_host(services, keys_of(services, head), place);
   if (session.ok()) return LetIn{std::move(session).value()};
   if (services.public_ports) {
-    auto any = services.store.sessions.find_of_any(place.session);
+    auto any = services.session_table.find_of_any(place.session);
     const bool is_public = any.ok() && any.value().public_ports && sessions::is_live(any.value());
     if (is_public) return LetIn{std::move(any).value(), true};
   }

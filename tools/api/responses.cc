@@ -16,7 +16,6 @@
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "share/file_share.h"
 #include "tools/api/api.h"
 #include "tools/api/download.h"
@@ -59,7 +58,7 @@ base::Result<sessions::Session> session_of_response(const Services& services,
 
 base::Result<json> whole(const Services& services, const sessions::Session& session) {
   ResponseParts parts{session.name.value_or(session.id), session, {}, {}};
-  auto runs = TRY(services.store.runs.of_session(session.id, kCallsMax + 1));
+  auto runs = TRY(services.run_table.of_session(session.id, kCallsMax + 1));
   if (std::cmp_greater(runs.size(), kCallsMax)) {
     parts.is_cut = true;
     runs.pop_back();
@@ -72,7 +71,7 @@ base::Result<json> whole(const Services& services, const sessions::Session& sess
     auto view = TRY(look_at(services, std::move(state)));
     parts.calls.push_back({call_from_json(posted.value()), std::move(view)});
   }
-  parts.shares = TRY(services.store.shares.of_session(session.id));
+  parts.shares = TRY(services.share_table.of_session(session.id));
   return response_to_json(parts);
 }
 
@@ -132,7 +131,7 @@ base::Result<Response> remove_response(const Services& services, const Request& 
 base::Result<Response> list_files_of_response(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of_response(services, request));
   json data = json::array();
-  for (const auto& share : TRY(services.store.shares.of_session(session.id))) {
+  for (const auto& share : TRY(services.share_table.of_session(session.id))) {
     data.push_back(file_to_json(share));
   }
   return json_answer(200, {{"object", "list"}, {"data", std::move(data)}});
@@ -155,7 +154,7 @@ base::Result<Response> share_file(const Services& services, const Request& reque
 base::Result<Response> content(const Services& services, const Request& request) {
   const sessions::Session session = TRY(session_of_response(services, request));
   const std::string& id = request.parameters.at("file");
-  const auto share = services.store.shares.find(request.principal.id, id);
+  const auto share = services.share_table.find(request.principal.id, id);
   if (!share.ok() || share.value().session_id != session.id) {
     return base::error(Error::Kind::kNotFound, "there is no file " + id + " of this response");
   }

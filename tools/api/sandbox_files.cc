@@ -142,8 +142,8 @@ base::Result<Response> write(const Services& services, const Request& request) {
   const UploadedFile upload = TRY(upload_in(request));
   const std::size_t bytes = upload.content->size();
   if (bytes > kUploadBytesMax) {
-    return refused_with_code(413, "the file has " + std::to_string(bytes) + " bytes, at most " +
-                                      std::to_string(kUploadBytesMax) + " are taken");
+    return refused_with_code(413,
+                             "the file has " + std::to_string(bytes) + " bytes: " + kTooLargeFile);
   }
   const auto files = TRY(files_of(services, session));
   auto done = write_into(services, session, files, upload.path, *upload.content,

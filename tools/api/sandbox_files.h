@@ -14,6 +14,12 @@ namespace tools::api {
 
 inline constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
 inline constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;  // of multipart around a file
+// Says of a file that has more what can be done.
+inline constexpr const char* kTooLargeFile =
+    "a file has at most 104857600 bytes (100 MiB) when it is sent: send it in pieces and put them "
+    "together in the sandbox with cat, or, on the machine of the server, use hutch cp, or give "
+    "sessions its folder with --mount";
+static_assert(kUploadBytesMax == 104'857'600);
 
 // The session of the request's {id}, which has not ended. In sandboxes.cc.
 base::Result<sessions::Session> sandbox_of(const Services& services,

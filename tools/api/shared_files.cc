@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "tools/api/download.h"
 #include "tools/api/json_answer.h"
 #include "tools/api/page/shared_css.h"
@@ -68,12 +67,12 @@ Response static_file(std::string_view bytes, const char* type) {
   return response;
 }
 
-Response page(const Request& request, sessions::Store& store) {
+Response page(const Request& request, sessions::ShareTable& shares) {
   const auto asked = request.query.find("part");
   const std::string part = asked == request.query.end() ? "" : asked->second;
   if (part == "css") return static_file(kSharedCss, "text/css; charset=utf-8");
   if (part == "js") return static_file(kSharedJs, "text/javascript; charset=utf-8");
-  const auto share = store.shares.find_linked(request.parameters.at("id"));
+  const auto share = shares.find_linked(request.parameters.at("id"));
   if (part == "about") {
     Response response =
         share.ok() ? json_answer(200, about(share.value()))
@@ -86,8 +85,8 @@ Response page(const Request& request, sessions::Store& store) {
   return response;
 }
 
-Response file(const Request& request, sessions::Store& store, const share::FileShare& files) {
-  auto share = store.shares.find_linked(request.parameters.at("id"));
+Response file(const Request& request, sessions::ShareTable& shares, const share::FileShare& files) {
+  auto share = shares.find_linked(request.parameters.at("id"));
   if (share.ok() && share.value().filename != request.parameters.at("filename")) {
     share = base::error(base::Error::Kind::kNotFound, "this link has another name at its end");
   }
@@ -113,8 +112,7 @@ Response file(const Request& request, sessions::Store& store, const share::FileS
   download.bytes = found.bytes;
   download.filename = found.filename;
   download.etag = found.sha256;
-  download.content_type =
-      found.mime_type + (found.mime_type.starts_with("text/") ? "; charset=utf-8" : "");
+  download.content_type = found.mime_type;
   download.is_inline = request.query.contains("view");
   if (download.is_inline) download.policy = policy_of_view(found.mime_type);
   return answer_with(request, std::move(download));
@@ -122,11 +120,11 @@ Response file(const Request& request, sessions::Store& store, const share::FileS
 
 }  // namespace
 
-std::vector<Route> shared_routes(sessions::Store& store, const share::FileShare& share) {
+std::vector<Route> shared_routes(sessions::ShareTable& shares, const share::FileShare& share) {
   Route of_page{"GET", "/shared/{id}", Route::Access::kPublic,
-                [&store](const Request& request) { return page(request, store); }};
+                [&shares](const Request& request) { return page(request, shares); }};
   Route of_file{"GET", "/shared/{id}/{filename}", Route::Access::kPublic,
-                [&store, &share](const Request& request) { return file(request, store, share); }};
+                [&shares, &share](const Request& request) { return file(request, shares, share); }};
   Route removal{"DELETE", "/shared/{id}", Route::Access::kChanges,
                 [&share](const Request& request) {
                   const auto done = share.revoke(request.principal.id, request.parameters.at("id"));

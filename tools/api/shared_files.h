@@ -7,12 +7,13 @@
 #include "share/file_share.h"
 
 namespace sessions {
-class Store;
+class ShareTable;
 }
 
 namespace tools::api {
 
 // Both outlive the routes.
-std::vector<mcp::http::Route> shared_routes(sessions::Store& store, const share::FileShare& share);
+std::vector<mcp::http::Route> shared_routes(sessions::ShareTable& shares,
+                                            const share::FileShare& share);
 
 }  // namespace tools::api

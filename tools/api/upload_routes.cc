@@ -135,8 +135,8 @@ base::Result<Response> create_upload(const Services& services, const Request& re
     return base::error(Error::Kind::kInvalid, "Upload-Length is missing: how many bytes it has");
   }
   if (*length > kBytesMax) {
-    return refused_with_code(413, "the file has " + std::to_string(*length) + " bytes, at most " +
-                                      std::to_string(kBytesMax) + " are taken");
+    return refused_with_code(
+        413, "the file has " + std::to_string(*length) + " bytes: " + kTooLargeFile);
   }
   const std::string path = upload_path(request);
   if (path.empty()) {

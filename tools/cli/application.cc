@@ -166,16 +166,17 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
       },
       notify_of(settings));
   for (const auto& [credential, value] : indexes.logins) {
-    TRY(keep_credential(settings, *app->store_, {credential, "value", "", 0}, value));
+    TRY(keep_credential(settings, app->store_->credentials, {credential, "value", "", 0}, value));
   }
   app->principal_id_ = TRY(app->store_->principals.ensure("local"));
-  app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared", *app->store_));
+  app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared",
+                                           app->store_->shares, app->store_->upkeep));
   (void)app->share_->sweep();  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
-  config.sweep_others = [&share = *app->share_, &store = *app->store_,
+  config.sweep_others = [&share = *app->share_, &upkeep = app->store_->upkeep,
                          directory = settings.state_directory] {
     (void)share.sweep();
-    if (!store.upkeep.may_delete_by_time(base::now_ms())) return;
+    if (!upkeep.may_delete_by_time(base::now_ms())) return;
     for (const std::string& id : api::Uploads::sweep_all(directory)) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);
     }

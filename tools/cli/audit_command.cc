@@ -5,7 +5,6 @@
 #include <iostream>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -45,7 +44,12 @@ json as_object(const sessions::AuditedRequest& one) {
   if (!request.method.empty()) value["method"] = request.method;
   if (!request.path.empty()) value["path"] = request.path;
   if (request.status != 0) value["status"] = request.status;
-  if (!request.reason.empty()) value["reason"] = request.reason;
+  if (!request.reason.empty()) {
+    value["reason"] =
+        request.reason + (request.missing_rule.empty()
+                              ? ""
+                              : sandbox::egress::advice_on(one.session_id, request.missing_rule));
+  }
   if (!request.credential.empty()) value["credential"] = request.credential;
   if (request.was_kept) value["from_cache"] = true;
   if (request.is_open) value["open"] = true;
@@ -67,9 +71,7 @@ std::string line_of(const sessions::AuditedRequest& one) {
   if (request.status != 0) text += "  " + std::to_string(request.status);
   if (request.was_kept) text += "  from the cache";
   if (!request.credential.empty()) text += "  with " + request.credential;
-  // Only --json shows the advice.
-  const std::string_view reason = sandbox::egress::without_advice(request.reason);
-  if (!reason.empty()) text.append("  ").append(reason);
+  if (!request.reason.empty()) text += "  " + request.reason;
   if (request.verdict == "allowed") {
     text += "  " + std::to_string(request.sent_bytes) + " bytes out, " +
             std::to_string(request.received_bytes) + " in, " + std::to_string(request.ms) + " ms" +
@@ -85,9 +87,9 @@ void print(const sessions::AuditedRequest& one, bool as_json) {
 using Key = std::pair<std::int64_t, std::string>;
 
 // Prints again the requests in `open` that have ended, and takes them out of it.
-base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open) {
+base::Status tell_ends(sessions::NetworkTable& network, bool as_json, std::set<Key>& open) {
   for (auto key = open.begin(); key != open.end();) {
-    const auto one = TRY(store.network.request(key->second, key->first));
+    const auto one = TRY(network.request(key->second, key->first));
     if (one && one->request.is_open) {
       ++key;
       continue;
@@ -98,8 +100,8 @@ base::Status tell_ends(sessions::Store& store, bool as_json, std::set<Key>& open
   return base::done();
 }
 
-base::Status tell_what_is_gone(sessions::Store& store, const AuditOptions& options) {
-  const std::int64_t gone = TRY(store.network.requests_gone());
+base::Status tell_what_is_gone(sessions::NetworkTable& network, const AuditOptions& options) {
+  const std::int64_t gone = TRY(network.requests_gone());
   if (gone > 0 && !options.as_json) {
     std::cerr << "hutch: " << gone << " older ones have made way for newer ones\n";
   }
@@ -118,14 +120,14 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options) {
   while (true) {
     TRY(app.services().journals.take_all());
     const auto found = TRY(app.store().network.requests(wanted));
-    TRY(tell_ends(app.store(), options.as_json, open));
+    TRY(tell_ends(app.store().network, options.as_json, open));
     for (const sessions::AuditedRequest& one : found) {
       const Key key{one.request.number, one.session_id};
       if (!told.insert(key).second) continue;
       if (one.request.is_open) open.insert(key);
       print(one, options.as_json);
     }
-    if (!options.follow) TRY(tell_what_is_gone(app.store(), options));
+    if (!options.follow) TRY(tell_what_is_gone(app.store().network, options));
     if (!std::cout.flush() || !options.follow) return 0;
     // One of several sessions may report an earlier request later: what came within kLateMost is
     // asked for again.

@@ -19,6 +19,7 @@
 #include "tools/cli/logging.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/network_options.h"
+#include "tools/cli/own_command.h"
 #include "tools/cli/server_log.h"
 #include "tools/cli/session_options.h"
 #include "tools/cli/setup_options.h"
@@ -168,8 +169,10 @@ void add_stdio_and_run(CLI::App& app, Choices& choices) {
       ->check(kNotEmpty);
   run->add_option("-t,--timeout", choices.run.timeout_seconds, "Seconds")
       ->check(CLI::Range(1, static_cast<int>(sandbox::kRunSecondsMax)));
-  run->add_option("--save", choices.run.save_directory,
-                  "Directory where the pictures and tables it shows are written whole")
+  run->add_option(
+         "--save", choices.run.save_directory,
+         "Directory where the pictures and tables it shows are written whole, and the files that "
+         "it makes or changes in /workspace; names with a dot in front are left out")
       ->check(kNotEmpty);
   add_grants(run, choices);
   run->callback([&choices] {
@@ -283,6 +286,11 @@ std::string usage_failure(const CLI::App* app, const CLI::Error& failure) {
     what += "; there are: " + commands_of(*last);
     if (given.starts_with('-')) what = "unknown option \"" + shown + "\"";
   }
+  // People know cp(1), which takes more.
+  const bool has_more = failure.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (has_more && last->get_name() == "cp") {
+    what += "; it copies one FROM at a time, and a folder whole without any flag";
+  }
   return "hutch: " + what + "\n`" + line + " --help` says more.\n";
 }
 
@@ -310,7 +318,10 @@ int run_command(const Choices& choices) {
   settings.value().user_umask = choices.user_umask;
   set_up_logging(settings.value());
   const auto status = choices.command(settings.value());
-  if (!status.ok()) announce("error", status.error().message);
+  if (!status.ok()) {
+    announce("error",
+             in_words_of_shell(status.error().message, own_command(settings.value(), environment)));
+  }
   return status.ok() ? status.value() : 1;
 }
 

@@ -30,11 +30,12 @@ base::Result<int> run_serve(Application& app, bool no_auth,
 base::Result<int> check_serve(const Settings& settings, bool no_auth);
 
 struct RunOptions {
-  std::string file;            // "-": standard input
-  std::string language;        // also py, js, ts, sh; empty: from the name of the file
-  std::string session;         // empty: one of its own, deleted afterwards
-  std::string save_directory;  // for its pictures and tables, made with the first; empty: for none
-  long timeout_seconds = 0;    // 0: the session's
+  std::string file;      // "-": standard input
+  std::string language;  // also py, js, ts, sh; empty: from the name of the file
+  std::string session;   // empty: one of its own, deleted afterwards
+  // For its pictures and tables and the files that it writes, made with the first; empty: for none.
+  std::string save_directory;
+  long timeout_seconds = 0;  // 0: the session's
 };
 // Returns the language that -l names, else that of the suffix of the file's name; Python without a
 // suffix. Fails with kInvalid for a name or a suffix that is no language's.
@@ -129,7 +130,7 @@ struct CredentialOptions {
 };
 // In place of the one of that name; `text` is its value, or the command that prints it, as
 // credential.source says.
-base::Status keep_credential(const Settings& settings, sessions::Store& store,
+base::Status keep_credential(const Settings& settings, sessions::CredentialTable& credentials,
                              sessions::StoredCredential credential, const std::string& text);
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options);
 base::Result<int> credential_list(const Settings& settings, bool as_json);

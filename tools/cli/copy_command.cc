@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -138,13 +139,43 @@ base::Result<FolderCopied> copy_out(Application& app, const InSession& from, std
   return FolderCopied();
 }
 
-base::Result<std::string> content_of(const std::string& source) {
-  if (source == "-") return base::read_all(STDIN_FILENO, sandbox::files::kWriteBytesMax);
-  const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, source, O_RDONLY));
-  auto read = base::read_all(file.get(), sandbox::files::kWriteBytesMax);
-  if (!read.ok()) return std::move(read).error().context(source);
-  return read;
+// A larger file comes in pieces of this size. The first is written as any file is, and others are
+// added to it.
+constexpr std::size_t kPieceBytes = 64 << 20;
+static_assert(kPieceBytes <= sandbox::files::kWriteBytesMax);
+
+base::Result<std::string> read_piece(int fd) {
+  constexpr std::size_t kStepBytes = 1 << 20;
+  std::string piece;
+  while (piece.size() < kPieceBytes) {
+    const std::size_t had = piece.size();
+    piece.resize(had + kStepBytes);
+    const ssize_t got = ::read(fd, piece.data() + had, kStepBytes);
+    if (got < 0 && errno != EINTR) return Error::from_errno("read");
+    piece.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) break;
+  }
+  return piece;
 }
+
+// Says on a terminal how much of a file that takes long is there.
+class Progress {
+ public:
+  Progress(std::string name, std::int64_t total) : name_(std::move(name)), total_(total) {}
+
+  void tell_at(std::int64_t bytes) {
+    constexpr std::int64_t kLines = 10;
+    if (::isatty(STDERR_FILENO) != 1 || bytes < told_ + total_ / kLines) return;
+    told_ = bytes;
+    tell(name_ + ": " + std::to_string(bytes >> 20) +
+         (total_ > 0 ? " of " + std::to_string(total_ >> 20) : "") + " MB");
+  }
+
+ private:
+  const std::string name_;
+  const std::int64_t total_;  // 0: nobody knows
+  std::int64_t told_ = 0;
+};
 
 // Where files of this machine go.
 class Inside {
@@ -155,10 +186,12 @@ class Inside {
         files_(std::move(files)) {}
 
   base::Status put(const std::string& source, const std::string& path) const {
-    const std::string content = TRY(content_of(source));
-    (void)TRY(write_into(services_, session_, files_, path, content,
-                         sandbox::files::WriteMode::kOverwrite));
-    return source == "-" ? base::done() : keep_executable(source, path);
+    if (source == "-") return put_from(STDIN_FILENO, "standard input", path);
+    const base::UniqueFd file = TRY(base::open_file(AT_FDCWD, source, O_RDONLY));
+    if (auto done = put_from(file.get(), source, path); !done.ok()) {
+      return std::move(done).error().context(source);
+    }
+    return keep_executable(source, path);
   }
 
   [[nodiscard]] const sandbox::files::BoxFiles& files() const { return files_; }
@@ -169,6 +202,35 @@ class Inside {
   }
 
  private:
+  [[nodiscard]] base::Status put_from(int source, const std::string& name,
+                                      const std::string& path) const {
+    using sandbox::files::WriteMode;
+    struct stat status {};
+    if (::fstat(source, &status) != 0) return Error::from_errno("fstat");
+    const std::int64_t known = S_ISREG(status.st_mode) ? status.st_size : 0;
+    // Nothing of it is written where not all of it would fit.
+    if (known > static_cast<std::int64_t>(kPieceBytes) && !files_.is_in_host_folder(path)) {
+      TRY(services_.boxes.take_disk_room(session_, known, sandbox::RoomFor::kUpload));
+    }
+    Progress progress(name, known);
+    std::int64_t written = 0;
+    while (true) {
+      const std::string piece = TRY(read_piece(source));
+      if (piece.empty() && written > 0) return base::done();
+      auto put = write_into(services_, session_, files_, path, piece,
+                            written == 0 ? WriteMode::kOverwrite : WriteMode::kAppend);
+      if (!put.ok() && written > 0) {
+        Error why = std::move(put).error();
+        why.message += "; only its first " + std::to_string(written >> 20) + " MB are at " + path;
+        return why;
+      }
+      TRY(std::move(put));
+      written += static_cast<std::int64_t>(piece.size());
+      if (piece.size() < kPieceBytes) return base::done();
+      progress.tell_at(written);
+    }
+  }
+
   [[nodiscard]] base::Status keep_executable(const std::string& source,
                                              const std::string& path) const {
     struct stat wanted {};

@@ -132,13 +132,13 @@ base::Result<std::string> value_in(const Settings& settings, const std::string& 
 
 }  // namespace
 
-base::Status keep_credential(const Settings& settings, sessions::Store& store,
+base::Status keep_credential(const Settings& settings, sessions::CredentialTable& credentials,
                              sessions::StoredCredential credential, const std::string& text) {
   const auto key = TRY(key_of(settings));
   const std::string purpose = credential.source + " " + credential.credential.name;
   credential.sealed = TRY(sessions::seal(key, text, purpose));
   credential.updated_at = base::now_ms();
-  return store.credentials.put(credential);
+  return credentials.put(credential);
 }
 
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options) {
@@ -162,7 +162,7 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
     return invalid("for --sigv4 the value is id:secret, or id:secret:token");
   }
   const auto store = TRY(open_store(settings));
-  TRY(keep_credential(settings, *store, stored, text));
+  TRY(keep_credential(settings, store->credentials, stored, text));
   std::cout << options.name << " is added to requests to " << sandbox::text_of(credential.host)
             << " of sessions that name it, or of all with: "
             << own_command(settings, process_environment()) << " stdio --credential "

@@ -214,15 +214,16 @@ void correct_language(std::vector<Finding>& findings, const std::string& layer,
               ""};
 }
 
-// `seen`: looking has found them all, so that what the box does not find is of no use.
-void correct_packages(Finding* finding, const std::vector<std::string>& names, bool seen,
+// Where looking has found them all, what the box does not find is of no use.
+void correct_packages(Finding* finding, const std::vector<std::string>& names,
                       const BoxProof& proof) {
+  if (finding == nullptr) return;
   std::string broken;
   for (const std::string& name : names) {
     const auto tried = proof.packages.find(name);
     const bool found = tried != proof.packages.end();
     if (found && tried->second.works) continue;
-    if (!found && !seen) continue;
+    if (!found && !finding->has_packages) continue;
     base::append_part(
         broken,
         name + " (" + (found ? tried->second.said : "not found by the Python of boxes") + ")");
@@ -263,7 +264,7 @@ std::vector<Finding> limit_findings(const sandbox::Isolation& isolation) {
         {limit.limit, hard ? State::kGood : State::kWeaker, how, remedy_for(limit), limit.level});
   }
   const std::string& pause = isolation.pause;
-  const bool frozen = pause.starts_with("cgroup");
+  const bool frozen = pause == sandbox::kCgroup1.words || pause == sandbox::kCgroup2.words;
   findings.push_back({"pause", frozen ? State::kGood : State::kWeaker,
                       frozen ? pause : "no freezer: SIGSTOP to every process",
                       frozen ? "" : "as for cgroups above"});
@@ -276,17 +277,9 @@ void correct(std::vector<Finding>& findings, const BoxProof& proof) {
   correct_language(findings, "TypeScript", {"typescript"}, proof);
   correct_language(findings, "bash", {"bash"}, proof);
   if (proof.languages.at("python").works) {
-    auto* packages = find(findings, "Python packages");
-    if (packages != nullptr) {
-      correct_packages(packages, {"numpy", "pandas", "matplotlib"}, packages->state == State::kGood,
-                       proof);
-    }
-    auto* notebook = find(findings, "IPython");
-    if (notebook != nullptr) {
-      correct_packages(notebook, {"IPython"}, notebook->state == State::kGood, proof);
-    }
-    auto* engine = find(findings, "SQL engine");
-    if (engine != nullptr) correct_packages(engine, {"duckdb"}, engine->detail == "DuckDB", proof);
+    correct_packages(find(findings, "Python packages"), {"numpy", "pandas", "matplotlib"}, proof);
+    correct_packages(find(findings, "IPython"), {"IPython"}, proof);
+    correct_packages(find(findings, "SQL engine"), {"duckdb"}, proof);
   }
   // It was expected that no session could start, and one did.
   for (Finding& finding : findings) {

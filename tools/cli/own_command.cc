@@ -75,4 +75,44 @@ std::string own_command(const Settings& settings, const Environment& environment
   return command;
 }
 
+namespace {
+
+// Finds words that stand by themselves: a user's path may hold them, too.
+std::size_t find_own_words(std::string_view text, std::string_view words) {
+  const auto is_apart = [&](std::size_t at) {
+    return at >= text.size() || text[at] == ' ' || text[at] == ',' || text[at] == ';';
+  };
+  std::size_t at = text.find(words);
+  while (
+      at != std::string_view::npos &&
+      !(is_apart(at + words.size()) && (words.front() == ';' || (at > 0 && text[at - 1] == ' ')))) {
+    at = text.find(words, at + 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string in_words_of_shell(std::string words, const std::string& command) {
+  struct Row {
+    std::string_view said;
+    std::string instead;
+  };
+  const Row rows[] = {
+      {"; list_sessions shows yours, create_session makes one",
+       "; `" + command + " sessions ls` shows those there are"},
+      {"; create_session makes one", ""},
+      {"create_session with more", "give new sessions more under [limits] of the configuration"},
+      {"list_sessions", "`" + command + " sessions ls`"},
+      {"delete_session", "`" + command + " sessions rm`"},
+      {"; use list_files", ", which is copied to a path, not to -"},
+      {"list_files", "`" + command + " shell SESSION -- ls`"},
+  };
+  for (const Row& row : rows) {
+    const std::size_t at = find_own_words(words, row.said);
+    if (at != std::string::npos) words.replace(at, row.said.size(), row.instead);
+  }
+  return words;
+}
+
 }  // namespace tools::cli

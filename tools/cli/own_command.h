@@ -20,4 +20,8 @@ base::Result<std::string> own_path(const Environment& environment);
 // without flags keeps its sessions elsewhere; a path that no shell takes as it is is quoted.
 std::string own_command(const Settings& settings, const Environment& environment);
 
+// Words of sandboxes and sessions are for clients, and name their tools: returns `words` with
+// commands in place of those. `command` is an own_command().
+std::string in_words_of_shell(std::string words, const std::string& command = "hutch");
+
 }  // namespace tools::cli

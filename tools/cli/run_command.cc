@@ -1,6 +1,8 @@
 // hutch run: one run from the shell. Output goes where it belongs as it comes; the exit status is
 // that of the code.
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +13,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+#include "sandbox/egress/session_advice.h"
 #include "sandbox/limits.h"
 #include "sandbox/output.h"
+#include "sessions/boxes.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
@@ -25,6 +30,7 @@
 #include "tools/cli/terminal.h"
 #include "tools/cli/unshown_results.h"
 #include "tools/mcp/advice.h"
+#include "tools/session_files.h"
 #include "tools/text_window.h"
 
 namespace tools::cli {
@@ -81,12 +87,17 @@ void print_values(Application& app, const RunState& state) {
   }
 }
 
-// Before the session goes, and they with it. Never over a file that is there.
-base::Status save_files(Application& app, const RunState& state, const std::string& directory) {
+base::Result<std::filesystem::path> save_path(const std::string& directory) {
   std::error_code failure;
   auto path = std::filesystem::absolute(directory, failure).lexically_normal();
   if (failure) return base::error(Error::Kind::kInvalid, directory + ": " + failure.message());
   if (!path.has_filename()) path = path.parent_path();  // it ended in a slash
+  return path;
+}
+
+// Before the session goes, and they with it. Never over a file that is there.
+base::Status save_results(Application& app, const RunState& state,
+                          const std::filesystem::path& path) {
   const share::ShareFolder folder(path, app.settings().user_umask);
   for (const Unshown& unshown : find_unshown(state.run)) {
     const std::string bytes = TRY(read_unshown(app.services().run_files, state, unshown));
@@ -98,6 +109,96 @@ base::Status save_files(Application& app, const RunState& state, const std::stri
     tell("saved " + put.value());
   }
   return base::done();
+}
+
+// Code chooses the names of its files: it must not get at what programs of this machine obey, such
+// as .git/hooks, nor through a link that lies below `top`.
+bool may_be_saved(const std::filesystem::path& top, const std::filesystem::path& name) {
+  std::filesystem::path place = top;
+  for (const auto& part : name) {
+    std::error_code ignored;
+    place /= part;
+    if (part.empty() || part.string().starts_with('.')) return false;
+    const bool is_last = place == top / name;
+    if (!is_last && std::filesystem::is_symlink(std::filesystem::symlink_status(place, ignored))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A link is none, and what is listed may be gone.
+bool is_file_there(const sandbox::files::BoxFiles& files, const std::string& path) {
+  const auto link = files.link_text_of(path);
+  return link.ok() && link.value().empty() && files.open(path).ok();
+}
+
+// The umask of this process is not that of its user.
+base::Status make_directories(const std::filesystem::path& directory, mode_t umask) {
+  std::filesystem::path place;
+  for (const auto& part : directory) {
+    place /= part;
+    if (::mkdir(place.c_str(), 0777 & ~umask) != 0 && errno != EEXIST) {
+      return Error::from_errno("make " + place.string());
+    }
+  }
+  return base::done();
+}
+
+base::Status save_file(const sandbox::files::BoxFiles& files, const sandbox::FileChange& change,
+                       const std::filesystem::path& target, mode_t umask, std::int64_t& room) {
+  const base::UniqueFd file = TRY(files.open(change.path));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return Error::from_errno("fstat");
+  if (status.st_size > room) {
+    return base::error(Error::Kind::kLimit, "the files have more than " +
+                                                std::to_string(kSavedBytesMax >> 20) +
+                                                " MB together; hutch cp copies those of a session");
+  }
+  room -= status.st_size;
+  TRY(make_directories(target.parent_path(), umask));
+  const share::ShareFolder folder(target.parent_path(), umask);
+  tell("saved " + TRY(folder.put(file.get(), target.filename())));
+  return base::done();
+}
+
+// Saves what the run has made or changed in /workspace, under the same names. Returns how many of
+// the files that it has made are there now. Tells of each that cannot be saved, and then sets
+// `failed`: the others are saved nevertheless, since their sandbox goes.
+base::Result<std::int64_t> save_files(Application& app, const sessions::Session& session,
+                                      const sandbox::Run& run, const std::filesystem::path& top,
+                                      bool& failed) {
+  constexpr std::string_view kWorkspace = "/workspace/";
+  if (run.files_changed.empty()) return 0;
+  const auto files = files_in(TRY(app.services().boxes.root_of(session)), session);
+  auto room = static_cast<std::int64_t>(kSavedBytesMax);
+  std::int64_t made = 0;
+  std::int64_t left_out = 0;
+  for (const sandbox::FileChange& change : run.files_changed) {
+    if (change.change == "deleted" || !change.path.starts_with(kWorkspace)) continue;
+    const std::string name = change.path.substr(kWorkspace.size());
+    if (!may_be_saved(top, name) || !is_file_there(files, change.path)) {
+      ++left_out;
+      continue;
+    }
+    if (auto saved = save_file(files, change, top / name, app.settings().user_umask, room);
+        !saved.ok()) {
+      tell("save " + name + " in " + top.string() + ": " + saved.error().message);
+      failed = true;
+    } else if (change.change == "created") {
+      ++made;
+    }
+  }
+  if (left_out > 0) {
+    tell(std::to_string(left_out) + (left_out == 1 ? " file was" : " files were") +
+         " not saved: with a dot in front, links, or behind one");
+  }
+  const auto listed = static_cast<std::int64_t>(run.files_changed.size());
+  if (run.files_changed_total > listed) {
+    tell("of the files that the run changed, the first " + std::to_string(listed) + " of " +
+         std::to_string(run.files_changed_total) + " were looked at");
+  }
+  return made;
 }
 
 void tell_of_unshown(const sandbox::Run& run) {
@@ -114,12 +215,30 @@ void tell_of_unshown(const sandbox::Run& run) {
 }
 
 // They go with a sandbox that has no name.
-void tell_of_lost_files(const sandbox::Run& run) {
-  const auto made = std::count_if(run.files_changed.begin(), run.files_changed.end(),
-                                  [](const auto& file) { return file.change == "created"; });
+void tell_of_lost_files(const sandbox::Run& run, std::int64_t saved) {
+  const auto created = std::count_if(run.files_changed.begin(), run.files_changed.end(),
+                                     [](const auto& file) { return file.change == "created"; });
+  const std::int64_t made = created - saved;
   if (made == 0) return;
   tell(std::to_string(made) + (made == 1 ? " file" : " files") +
        " that the code wrote went with its sandbox; --session NAME keeps them");
+}
+
+// Not all that waits there is meant for the code: of a pipe that a script has inherited nothing is
+// said while it is empty.
+void tell_of_unread_input(const RunOptions& options) {
+  if (options.file == "-") return;
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) != 0) return;
+  int waiting = 0;
+  const bool has_more = S_ISREG(status.st_mode)
+                            ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) < status.st_size
+                            : S_ISFIFO(status.st_mode) &&
+                                  ::ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
+  if (!has_more) return;
+  tell(
+      "the code is not given the standard input of hutch run: hutch cp - SESSION:PATH makes it a "
+      "file, hutch shell SESSION -- PROGRAM has it");
 }
 
 // A person is told of a run by these.
@@ -139,29 +258,38 @@ std::string words_of(const sandbox::RunError& failure, const Report& report) {
                                                        : ", the most that it can have");
 }
 
-// Returns the run's note. Where the session is no more, the note on a missing network names options
-// of this command instead of ways to change the session.
-std::string note_of(const sandbox::Run& run, const Report& report) {
-  if (report.lasts || !run.note.starts_with(sandbox::kNoNetworkNote)) {
-    return with_command(run.note, report.command);
-  }
-  return "it had no network: --allow HOST gives it that host, --packages those of pip and npm";
+// Returns the run's note. Where the session is no more, what is said of a missing network names
+// options of this command instead of ways to change the session.
+std::string note_of(const RunState& state, const Report& report) {
+  std::string note = state.run.note;
+  if (!state.run.lacks_network) return note;
+  base::append_part(note,
+                    report.lasts ? note_of_no_network(state.session_id, report.command)
+                                 : "it had no network: --allow HOST gives it that host, "
+                                   "--packages those of pip and npm",
+                    "; ");
+  return note;
 }
 
-void tell_of_refused_hosts(const sandbox::Run& run, const Report& report) {
-  for (const auto& [host, reason] : run.network.refused) {
-    const bool is_policy = reason.starts_with(sandbox::kNotAllowed);
-    tell(host + " was refused: " +
-         (is_policy && !report.lasts ? "--allow " + host + " allows it"
-                                     : with_command(reason, report.command)));
+std::string words_of(const sandbox::NetworkUse::Refusal& refusal, const RunState& state,
+                     const Report& report) {
+  if (refusal.missing_rule.empty()) return refusal.reason;
+  if (!report.lasts && !refusal.host_is_allowed) return "--allow " + refusal.host + " allows it";
+  return refusal.reason +
+         sandbox::egress::advice_on(state.session_id, refusal.missing_rule, "", report.command);
+}
+
+void tell_of_refused_hosts(const RunState& state, const Report& report) {
+  for (const auto& refusal : state.run.network.refused) {
+    tell(refusal.host + " was refused: " + words_of(refusal, state, report));
   }
 }
 
 int tell_end(const RunState& state, const Report& report) {
   if (!report.saves) tell_of_unshown(state.run);
-  const std::string note = note_of(state.run, report);
+  const std::string note = note_of(state, report);
   if (!note.empty()) tell(note);
-  tell_of_refused_hosts(state.run, report);
+  tell_of_refused_hosts(state, report);
   if (state.run.status == sandbox::RunStatus::kCompleted) return 0;
   if (state.run.error && state.run.error->cause != sandbox::Cause::kException &&
       state.run.error->cause != sandbox::Cause::kExit) {
@@ -216,6 +344,7 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
       timeout_seconds = TRY(app.services().runs.check_seconds(session, options.timeout_seconds));
     }
     request.timeout_seconds = timeout_seconds;
+    request.most_seconds = app.services().runs.longest_seconds(session);
     RunState started = TRY(app.services().runs.start(session, std::move(request)));
     return follow(app, std::move(started), interruptible.token(), OnInterrupt::kCancel,
                   WhenUnread::kGoOn, Printed::kByCode);
@@ -223,9 +352,21 @@ base::Result<int> run_code_once(Application& app, const RunOptions& options, std
   const bool saves = !options.save_directory.empty();
   base::Status saved = base::done();
   if (finished.ok() && !interruptible.came()) print_values(app, finished.value());
-  if (finished.ok() && saves) saved = save_files(app, finished.value(), options.save_directory);
+  std::int64_t saved_files = 0;
+  if (finished.ok() && saves) {
+    saved = [&]() -> base::Status {
+      const auto path = TRY(save_path(options.save_directory));
+      const auto results = save_results(app, finished.value(), path);
+      bool failed = false;
+      saved_files = TRY(save_files(app, session, finished.value().run, path, failed));
+      TRY(results);
+      if (failed) return base::error(Error::Kind::kInvalid, "not all files were saved");
+      return base::done();
+    }();
+  }
+  tell_of_unread_input(options);
   if (options.session.empty()) {
-    if (finished.ok()) tell_of_lost_files(finished.value().run);
+    if (finished.ok()) tell_of_lost_files(finished.value().run, saved_files);
     TRY(app.services().sessions.destroy(app.principal_id(), session.id));
   }
   if (!finished.ok()) return finished.error();

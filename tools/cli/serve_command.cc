@@ -24,6 +24,7 @@
 #include "tools/api/openapi.h"
 #include "tools/api/ports.h"
 #include "tools/api/responses.h"
+#include "tools/api/sandbox_files.h"
 #include "tools/api/sandboxes.h"
 #include "tools/api/shared_files.h"
 #include "tools/authentication.h"
@@ -92,7 +93,8 @@ base::Status set_door(Application& app, const mcp::Server& server, bool no_auth,
   const auto on_fault = [](const std::string& what) { spdlog::error("{}", what); };
   std::shared_ptr<mcp::auth::ResourceServer> oauth;
   if (oauth_settings) oauth = TRY(make_resource_server(*oauth_settings, on_fault));
-  options.door.authenticate = make_authenticator(app.store(), oauth, on_fault);
+  options.door.authenticate =
+      make_authenticator(app.store().principals, app.store().tokens, oauth, on_fault);
   options.authorize = make_authorizer(server, oauth);
   options.may_ask = make_route_authorizer(oauth);
   if (!oauth) return base::done();
@@ -247,16 +249,21 @@ base::Result<int> run_serve(Application& app, bool no_auth, Reread reread) {
   }
   const Offer offer(server, services);
   log_events_of(server);
-  for (auto&& routes : {api::shared_routes(app.store(), app.share()), api::sandbox_routes(services),
-                        api::agentcop_routes(services), api::response_routes(services),
-                        api::e2b::routes(services), api::port_routes(services)}) {
-    options.routes.insert(options.routes.end(), routes.begin(), routes.end());
+  for (auto&& routes :
+       {api::shared_routes(app.store().shares, app.share()), api::sandbox_routes(services),
+        api::agentcop_routes(services), api::response_routes(services), api::e2b::routes(services),
+        api::port_routes(services)}) {
+    for (mcp::http::Route route : routes) {
+      if (route.takes_parts) route.too_large = api::kTooLargeFile;  // files are sent to it
+      options.routes.push_back(std::move(route));
+    }
   }
   options.routes.push_back(api::openapi_route(options.routes, HUTCH_VERSION));
   name_requests(options.routes);
 
   const auto signals = TRY(ServeSignals::watch([&reload] { reload.read_anew(); }));
-  const sessions::ProcessorWeights weights(app.settings().state_directory, app.store());
+  const sessions::ProcessorWeights weights(app.settings().state_directory, app.store().sessions,
+                                           app.store().runs);
 
   const std::string failure = mcp::http::serve(
       server, std::move(options), signals->ending_fd(), [&](mcp::http::Service& service) {

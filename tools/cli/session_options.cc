@@ -77,7 +77,8 @@ void add_work_in_sessions(CLI::App& app, Command& chosen) {
     block_ending_signals();
   });
 
-  CLI::App* copy = app.add_subcommand("cp", "Copy a file into a session, or out of it");
+  CLI::App* copy =
+      app.add_subcommand("cp", "Copy a file or a folder, whole, into a session, or out of it");
   const auto copy_options = std::make_shared<CopyOptions>();
   copy->add_option("from", copy_options->from, "A path or -, or SESSION:PATH")->required();
   copy->add_option("to", copy_options->to, "SESSION:PATH, or a path or -")->required();

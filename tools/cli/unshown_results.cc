@@ -15,8 +15,6 @@ namespace {
 using base::Error;
 using nlohmann::json;
 
-constexpr std::size_t kSavedBytesMax = 512U << 20;  // more than a sandbox keeps of one form
-
 std::string text_member(const json& output, const char* name) {
   const auto found = output.find(name);
   return found != output.end() && found->is_string() ? found->get<std::string>() : "";

@@ -19,6 +19,8 @@ struct Unshown {
   std::string inline_text;
 };
 
+inline constexpr std::size_t kSavedBytesMax = 512U << 20;  // of one form, or of files together
+
 std::vector<Unshown> find_unshown(const sandbox::Run& run);
 
 // Its bytes as they are to be saved. kLimit where it is larger than a result may be.

@@ -1,9 +1,8 @@
-// Advice is fitted to the server that gives it. The words come from lower layers, from a box and
-// from hutch-egress, which know neither what else the configuration would allow nor how this hutch
-// is started.
+// Advice is given by the server. Lower layers, a box and hutch-egress, say what is lacking; they
+// know neither what else the configuration would allow nor how this hutch is started.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -18,24 +17,25 @@ struct AdviceFacts {
   const sessions::GrantedNetwork& network;  // of the server, not of the session
   std::string command;                      // Services::command
   std::string session_id;
-  sandbox::Limits limits;            // of the session
-  sandbox::Limits most_limits;       // that any session may have
-  std::int64_t longest_seconds = 0;  // that a run of the session may ask for
+  std::optional<sandbox::Limits> limits;  // of the session, where it is known
+  sandbox::Limits most_limits;            // that any session may have
 };
 
-// Has the caller's own way where there is one, and no advice that would be refused.
+// Adds the advice that a run needs to its note and to the reasons of its refusals: the caller's own
+// way where there is one, and none that would be refused.
 void fit_advice(const AdviceFacts& facts, sandbox::Run& run);
-// Does so with what the services know. Leaves the run as it is where there is no such session.
+// Does so with what the services know.
 void fit_advice(const Services& services, const std::string& session_id, sandbox::Run& run);
-// Returns whether there is anything to fit.
+// Returns whether it needs any.
 bool has_advice(const sandbox::Run& run);
 
-// Returns the failure of a tool, with the folders that a session may ask for where its words send
-// the caller to whoever runs hutch.
+// Returns the failure of a tool, with the folders that a session may ask for where one is lacking.
 base::Error with_own_way(base::Error error, const sessions::GrantedFolders& folders);
 
-// Returns words of a box with `command` in the place of "hutch", as whoever types it needs it.
-std::string with_command(std::string words, const std::string& command);
+// Returns what is said of a session without a network, and how it comes to one: the operator's
+// `command`, unless there is another `way`.
+std::string note_of_no_network(const std::string& session_id, const std::string& command,
+                               const std::string& way = "");
 
 // Returns how a session without it comes to what `name` stands for in network.allow, where the
 // configuration allows that. No id: the session is not there yet.

@@ -16,7 +16,6 @@
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/session_files.h"
@@ -336,7 +335,7 @@ ChangeWatch::Seen ChangeWatch::see_file(const Key& key, const SandboxUri& uri, G
   const std::string& principal_id = std::get<1>(key);
   Seen seen;
   if (uri.authority == kSharedAuthority) {
-    const auto share = services_.store.shares.find(principal_id, shared_id_of(uri.path));
+    const auto share = services_.share_table.find(principal_id, shared_id_of(uri.path));
     seen.print = share.ok() ? "shared " + share.value().sha256 : kNothing;
     return seen;
   }

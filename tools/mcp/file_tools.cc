@@ -19,7 +19,6 @@
 #include "sessions/file_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 #include "share/mime.h"
 #include "tools/mcp/call_session.h"
 #include "tools/mcp/charset.h"
@@ -320,7 +319,7 @@ base::Result<Changes> changes_of(const Services& services, const std::string& se
                                  const sandbox::files::ListResult& listed, std::int64_t since_ms) {
   std::set<std::string> paths;
   for (const auto& entry : listed.entries) paths.insert(entry.path);
-  return services.store.files.changes(session_id, since_ms, paths);
+  return services.file_table.changes(session_id, since_ms, paths);
 }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

@@ -3,7 +3,6 @@
 #include "sessions/grants.h"
 #include "sessions/manager_config.h"
 #include "sessions/sealing_key_table.h"
-#include "sessions/store.h"
 #include "tools/languages.h"
 #include "tools/mcp/change_watch.h"
 #include "tools/mcp/run_tasks.h"
@@ -17,9 +16,9 @@ namespace {
 
 // Returns the keys of the database: another server can go on with what one has asked a client.
 // Returns none, and reports a fault, where they cannot be read.
-std::vector<mcp::StateKey> state_keys(const mcp::Server& server, sessions::Store& store) {
+std::vector<mcp::StateKey> state_keys(const mcp::Server& server, sessions::SealingKeyTable& table) {
   std::vector<mcp::StateKey> keys;
-  const auto kept = store.sealing_keys.newest(base::now_ms());
+  const auto kept = table.newest(base::now_ms());
   if (!kept.ok()) {
     server.report_fault("keys for the state of requests: " + kept.error().message);
     return keys;
@@ -46,7 +45,8 @@ Offer::Offer(mcp::Server& server, Services services) {
   tasks_ = std::make_unique<RunTasks>(services, *watch_);
   server.set_resources(*resources_);
   server.set_tasks(*tasks_);
-  server.use_state_keys([&server, &store = services.store] { return state_keys(server, store); });
+  server.use_state_keys(
+      [&server, &table = services.sealing_keys] { return state_keys(server, table); });
 }
 
 Offer::~Offer() = default;

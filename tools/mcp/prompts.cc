@@ -5,7 +5,6 @@
 #include "sessions/session_lists.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
 
 #include <nlohmann/json.hpp>
 #include "tools/mcp/tool_kit.h"
@@ -157,7 +156,7 @@ mcp::Completion complete_session_id(const Services& services, const std::string&
                                     const std::string& principal_id) {
   mcp::Completion completion;
   const auto sessions =
-      services.store.session_lists.newest(principal_id, false, sessions::SessionStates::kListedMax);
+      services.session_lists.newest(principal_id, false, sessions::SessionStates::kListedMax);
   if (!sessions.ok()) return completion;
   for (const sessions::Session& session : sessions.value()) {
     if (session.name && session.name->starts_with(value))

@@ -6,7 +6,6 @@
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
-#include "sessions/store.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/scopes.h"
@@ -61,7 +60,7 @@ std::optional<mcp::TaskPage> RunTasks::list(const mcp::Principal& principal,
     if (!place) return std::nullopt;
   }
   // One more tells whether there is another page.
-  auto runs = services_.store.runs.newest(principal.id, place, kPageSize + 1);
+  auto runs = services_.run_table.newest(principal.id, place, kPageSize + 1);
   if (!runs.ok()) return std::nullopt;
   mcp::TaskPage page;
   if (runs.value().size() > kPageSize) {

@@ -56,8 +56,18 @@ bool says_more(const json& output) {
   });
 }
 
+// Returns where the whole is of a form that the text has a part of: a run that goes on has no
+// record yet.
+std::string place_of_whole(const json& run, const json& output, const char* form) {
+  const json in_files = output.value("truncated", json::object());
+  if (in_files.contains(form)) return in_files[form]["file"].get<std::string>();
+  const bool has_record = run["status"] != "running" && run["status"] != "queued";
+  return has_record ? "/runs/" + run["run_id"].get<std::string>() + "/record.json"
+                    : "structuredContent";
+}
+
 // Adds the form of an output that is meant to be read; where there is none, the next best.
-void add_prose(std::string& text, const json& output) {
+void add_prose(std::string& text, const json& run, const json& output) {
   const char* title = output.value("is_main_result", false) ? "result" : "output";
   for (const std::string_view key : {"text", "markdown", "latex", "json", "html", "svg"}) {
     const auto form = output.find(key);
@@ -68,7 +78,9 @@ void add_prose(std::string& text, const json& output) {
     if (key == "text" && is_table(output)) return add_section(text, title, narrow_table(body));
     return add_section(
         text, title,
-        is_source ? base::shortened(body, kSourceCharacters, "; in structuredContent") : body);
+        is_source ? base::shortened(body, kSourceCharacters,
+                                    "; in " + place_of_whole(run, output, form.key().c_str()))
+                  : body);
   }
 }
 
@@ -204,8 +216,9 @@ json names_in(const json& chart) {
   return names;
 }
 
-// As much of it as there is room for; the marks come before the ticks of the axes.
-std::string line_of_chart(json chart, std::size_t bytes_max) {
+// As much of it as there is room for, and where all of it is; the marks come before the ticks of
+// the axes.
+std::string line_of_chart(json chart, std::size_t bytes_max, const std::string& place) {
   std::string text;
   shorten_values(chart);
   drop_silent(chart);
@@ -222,17 +235,19 @@ std::string line_of_chart(json chart, std::size_t bytes_max) {
   drop_details(chart);
   json names = names_in(chart);
   for (std::size_t points = sandbox::kSeriesPointsMax; points >= 2; points /= 2) {
-    if (points < sandbox::kSeriesPointsMax) sandbox::sample_chart(chart, points);
+    const bool is_less = points < sandbox::kSeriesPointsMax && sandbox::sample_chart(chart, points);
+    if (is_less) chart["sampled"] = "all in " + place;
     if (add()) return text;
   }
   drop_elements(chart);
-  chart["values"] = "in structuredContent";
+  chart.erase("sampled");
+  chart["values"] = "in " + place;
   if (!names.empty()) {
     chart["labels"] = std::move(names);
     if (add()) return text;
     chart.erase("labels");
   }
-  return add() ? text : "chart: in structuredContent\n";
+  return add() ? text : "chart: in " + place + "\n";
 }
 
 // Whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's title,
@@ -249,16 +264,17 @@ bool is_said_by_chart(const json& output, const std::string& line) {
          line.find("\"title\":" + base::print_json(title)) != std::string::npos;
 }
 
-void add_output(std::string& text, const json& output, std::size_t number) {
+void add_output(std::string& text, const json& run, const json& output, std::size_t number) {
   const bool is_partial = output.contains("truncated");
   const bool is_page = output.contains("html_path");
   const bool is_bare_page = is_page && sandbox::is_bare(output.value("text", json("<an object>")));
   std::string chart;
   if (output.contains("chart")) {
-    chart = line_of_chart(output["chart"], output.contains("image_path") ? kChartBesidePictureBytes
-                                                                         : kChartTextBytes);
+    chart = line_of_chart(
+        output["chart"], output.contains("image_path") ? kChartBesidePictureBytes : kChartTextBytes,
+        place_of_whole(run, output, "chart"));
   }
-  if (!is_bare_page && !is_said_by_chart(output, chart)) add_prose(text, output);
+  if (!is_bare_page && !is_said_by_chart(output, chart)) add_prose(text, run, output);
   if (is_page && (!is_partial || !output["truncated"].contains("html"))) {
     text += "html of output " + std::to_string(number) + ": " +
             one_line(output["html_path"].get<std::string>()) + "\n";
@@ -436,7 +452,7 @@ std::string text_of_run(const json& value, SessionName session_name) {
   add_section(text, "stdout", value["stdout"].get<std::string>());
   add_section(text, "stderr", value["stderr"].get<std::string>());
   std::size_t number = 0;
-  for (const json& output : value["outputs"]) add_output(text, output, ++number);
+  for (const json& output : value["outputs"]) add_output(text, value, output, ++number);
   add_changes(text, value);
   if (value.contains("network")) add_network(text, value["network"]);
   if (value.contains("truncated")) add_truncated(text, value["truncated"]);

@@ -15,7 +15,6 @@
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
 #include "tools/languages.h"
 #include "tools/mcp/call_session.h"
 #include "tools/mcp/run_reply.h"
@@ -130,6 +129,7 @@ base::Result<RunState> follow_call(const Services& services, RunState state,
 base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
                                      sandbox::RunRequest request, mcp::CallContext& context) {
   request.trace.mark(sandbox::Hop::kCalled, context.received_at());
+  request.most_seconds = services.runs.longest_seconds(found.session);
   RunState state = TRY(services.runs.start(found.session, std::move(request)));
   const mcp::TaskWish wish = context.task_wish();
   const bool as_task =
@@ -202,7 +202,9 @@ mcp::Tool run_code(const Services& services) {
       "run_code",
       "Run code",
       "Runs code and returns output, the last value, figures, errors. State stays from call to "
-      "call in each language. cwd /workspace. SQL reads files by name: SELECT * FROM \"data.csv\".",
+      "call in each language. cwd /workspace. SQL reads files and Python's DataFrames by name: "
+      "SELECT "
+      "* FROM \"data.csv\"; hutch.sql() in Python, await hutch.sql() in JavaScript.",
       {{.name = "code",
         .required = true,
         .least = 1,
@@ -253,12 +255,12 @@ json with_runs(json schema) {
 base::Result<std::vector<sessions::Run>> runs_as_they_are(const Services& services,
                                                           const sessions::Session& session) {
   std::map<std::string, std::string> unfinished;
-  for (const auto& run : TRY(services.store.runs.of_session(session.id, kRunsListed))) {
+  for (const auto& run : TRY(services.run_table.of_session(session.id, kRunsListed))) {
     if (run.finished_at) continue;
     const auto state = services.runs.get(session.principal_id, run.id, sessions::Reader::kNobody);
     unfinished[run.id] = state.ok() ? std::string(name_of(state.value().run.status)) : run.status;
   }
-  auto runs = TRY(services.store.runs.of_session(session.id, kRunsListed));
+  auto runs = TRY(services.run_table.of_session(session.id, kRunsListed));
   for (sessions::Run& run : runs) {
     const auto now = unfinished.find(run.id);
     if (now != unfinished.end() && !run.finished_at) run.status = now->second;
@@ -322,7 +324,7 @@ base::Status check_session_of_run(const Services& services, const Arguments& arg
   if (!arguments.has("session_id")) return base::done();
   const std::string& principal = context.principal().id;
   const std::string wanted = arguments.text("session_id");
-  const auto run = TRY(services.store.runs.find(principal, arguments.text("run_id")));
+  const auto run = TRY(services.run_table.find(principal, arguments.text("run_id")));
   if (wanted == run.session_id) return base::done();
   if (TRY(services.sessions.find(principal, wanted)).id == run.session_id) return base::done();
   return base::error(base::Error::Kind::kInvalid, run.id + " is a run of session " +

@@ -449,6 +449,10 @@ void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
 
 json shown_network(const sandbox::NetworkUse& use) {
   json shown = sandbox::network_use_to_json(use);
+  for (json& refusal : shown["refused"]) {
+    refusal.erase("missing_rule");
+    refusal.erase("host_is_allowed");
+  }
   for (const char* key : {"allowed", "refused"}) {
     if (shown[key].empty()) shown.erase(key);
   }

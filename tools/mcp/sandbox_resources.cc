@@ -17,7 +17,6 @@
 #include "sessions/session_lists.h"
 #include "sessions/sessions.h"
 #include "sessions/share_table.h"
-#include "sessions/store.h"
 #include "share/mime.h"
 #include "tools/mcp/sandbox_uri.h"
 #include "tools/mcp/tool_kit.h"
@@ -98,7 +97,7 @@ json resource_of(const std::string& uri, const std::string& name, const std::str
 }  // namespace
 
 void SandboxResources::add_shared(const std::string& principal_id, json& items) const {
-  const auto shares = services_.store.shares.list(principal_id);
+  const auto shares = services_.share_table.list(principal_id);
   if (!shares.ok()) return;
   for (const sessions::Share& one : shares.value()) {
     if (items.size() >= kListedMax) return;
@@ -109,15 +108,14 @@ void SandboxResources::add_shared(const std::string& principal_id, json& items) 
 }
 
 void SandboxResources::add_written(const std::string& principal_id, json& items) const {
-  sessions::Store& store = services_.store;
-  const auto found = store.session_lists.newest(principal_id, false, kSessionsLookedAt);
+  const auto found = services_.session_lists.newest(principal_id, false, kSessionsLookedAt);
   if (!found.ok()) return;
   for (const sessions::Session& session : found.value()) {
-    const auto runs = store.runs.of_session(session.id, kRunsLookedAt);
+    const auto runs = services_.run_table.of_session(session.id, kRunsLookedAt);
     if (!runs.ok()) continue;
     std::set<std::string> seen;  // a newer run has said what became of it
     for (const sessions::Run& row : runs.value()) {
-      const auto run = store.runs.end_of(row.id);
+      const auto run = services_.run_table.end_of(row.id);
       if (!run.ok() || !run.value()) continue;
       for (const sandbox::FileChange& change : run.value()->files_changed) {
         if (!seen.insert(change.path).second || change.change == "deleted") continue;
@@ -157,7 +155,7 @@ json SandboxResources::templates() {
 
 mcp::ReadAnswer SandboxResources::read_shared(const std::string& uri, const std::string& path,
                                               const std::string& principal_id) const {
-  const auto found = services_.store.shares.find(principal_id, shared_id_of(path));
+  const auto found = services_.share_table.find(principal_id, shared_id_of(path));
   if (!found.ok()) return mcp::NotFound{};
   if (found.value().bytes > kReadBytesMax) return too_large(uri, found.value().bytes);
   // A copy of our own, out of reach of any box.

@@ -143,7 +143,7 @@ mcp::Tool list_sessions(const Services& services) {
         for (const sessions::SessionState& state : states) {
           json session = structured_session(state);
           const std::string text = text_of_session(session, Detail::kNone);
-          leave_out_silent(session, json());
+          leave_out_silent(session, {});
           characters += session.dump().size() + 1;
           if (characters > kListCharacters) break;
           reply.text += text;

@@ -24,7 +24,6 @@
 #include "sessions/session.h"
 #include "sessions/session_directory.h"
 #include "sessions/slow_start.h"
-#include "sessions/store.h"
 #include "tools/log_members.h"
 #include "tools/mcp/advice.h"
 #include "tools/mcp/call_session.h"
@@ -70,8 +69,9 @@ void log_call(const char* tool, const base::Error* error,
 }
 
 bool is_silent(const json& value) {
-  return value.is_null() || value == false || value == "" ||
-         (value.is_structured() && value.empty());
+  if (const auto* text = value.get_ptr<const std::string*>()) return text->empty();
+  if (const auto* flag = value.get_ptr<const bool*>()) return !*flag;
+  return value.is_null() || (value.is_structured() && value.empty());
 }
 
 bool is_form(std::string_view name) {
@@ -80,8 +80,9 @@ bool is_form(std::string_view name) {
 }
 
 // Returns the names that are required of at least one of the forms that a result may have.
-std::set<std::string> required_by(const json& schema) {
-  std::set<std::string> names = schema.value("required", std::set<std::string>());
+RequiredMembers required_by(const json& schema) {
+  if (!schema.is_object()) return {};
+  RequiredMembers names = schema.value("required", RequiredMembers());
   for (const json& form : schema.value("anyOf", json::array())) {
     names.merge(required_by(form));
   }
@@ -89,7 +90,7 @@ std::set<std::string> required_by(const json& schema) {
 }
 
 // `name` is that of the member that `value` is, or is an entry of.
-void leave_out(json& value, const std::set<std::string>& kept, std::string_view name) {
+void leave_out(json& value, const RequiredMembers& kept, std::string_view name) {
   if (value.is_array()) {
     for (json& entry : value) leave_out(entry, {}, name);
   }
@@ -114,7 +115,8 @@ base::Error with_note(base::Error error, const std::string& note) {
 
 // Adds to a reply what it lacks, and returns it as MCP has it.
 mcp::ToolAnswer whole_answer(const Services& services, const Arguments& arguments,
-                             mcp::CallContext& context, const json& schema, Reply reply) {
+                             mcp::CallContext& context, const RequiredMembers& required,
+                             Reply reply) {
   const std::string note = arguments.told_of_halves();
   if (reply.task) {
     if (!note.empty()) reply.task->message += "; " + note;
@@ -126,14 +128,14 @@ mcp::ToolAnswer whole_answer(const Services& services, const Arguments& argument
     reply.text.insert(0, "New session " + id + ": pass it as session_id to go on in it.\n");
   }
   if (!arguments.has("session_id")) introduce(services, context, reply);
-  leave_out_silent(*reply.structured, schema);
+  leave_out_silent(*reply.structured, required);
   return to_tool_result(std::move(reply));
 }
 
 }  // namespace
 
-void leave_out_silent(json& structured, const json& schema) {
-  leave_out(structured, required_by(schema.is_object() ? schema : json::object()), "");
+void leave_out_silent(json& structured, const RequiredMembers& required) {
+  leave_out(structured, required, "");
 }
 
 void add_note(Reply& reply, const std::string& note) {
@@ -157,9 +159,9 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
   tool.task_support = definition.tasks;
   tool.meta = definition.meta;
   tool.call = [services, name = definition.name, table = definition.arguments,
-               schema = definition.output_schema, read_only = definition.hints.read_only,
-               handler = std::move(handler)](const json& given,
-                                             mcp::CallContext& context) -> mcp::ToolAnswer {
+               required = required_by(definition.output_schema),
+               read_only = definition.hints.read_only, handler = std::move(handler)](
+                  const json& given, mcp::CallContext& context) -> mcp::ToolAnswer {
     if (!read_only && !may_change(context.principal().scopes)) {
       return failure(base::error(base::Error::Kind::kInvalid, kMayOnlyRead));
     }
@@ -181,7 +183,7 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
     }
     note_members(reply.value());
     auto answer =
-        whole_answer(services, arguments.value(), context, schema, std::move(reply).value());
+        whole_answer(services, arguments.value(), context, required, std::move(reply).value());
     log_call(name, nullptr, context.received_at());
     return answer;
   };

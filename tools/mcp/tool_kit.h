@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,12 @@ struct Reply {
 // Adds to what the result says beside its data.
 void add_note(Reply& reply, const std::string& note);
 
-// Leaves out members that say nothing: null, false and what is empty, but for those that `schema`
-// requires. Data that code has given stays as it is.
-void leave_out_silent(nlohmann::json& structured, const nlohmann::json& schema);
+// Has the names of the members of an answer that are there whatever they say.
+using RequiredMembers = std::set<std::string, std::less<>>;
+
+// Leaves out members that say nothing: null, false and what is empty, but for those that are
+// required. Data that code has given stays as it is.
+void leave_out_silent(nlohmann::json& structured, const RequiredMembers& required);
 
 struct Hints {
   bool read_only = false;

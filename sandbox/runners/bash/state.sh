@@ -426,10 +426,15 @@ __hutch_leave() {
   builtin exit "$__hutch_status"
 }
 
-# Of code that failed, and of code that looked where a chat has its files: whatever came after that.
+# Says of code that failed where a file is that it names, and of code that looked where a chat has its files how they come
+# here: whatever came after that.
 __hutch_explain_paths() {
+  [[ ${#__hutch_code} -lt 20000 && $__hutch_status != 130 ]] || builtin return 0
+  if [[ $__hutch_status != 0 && $__hutch_code == *.[[:alnum:]]* && $__hutch_code != *'<<'* ]]; then
+    builtin . "${BASH_SOURCE[0]%/*}/near_files.sh" && ! __hutch_explain_near "$__hutch_code" || builtin return 0
+  fi
   case $__hutch_code in
-    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) [[ ${#__hutch_code} -lt 20000 && $__hutch_status != 130 ]] || builtin return 0 ;;
+    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) ;;
     *) builtin return 0 ;;
   esac
   local __hutch_before=$'(^|[[:space:]"\'=(<>])' __hutch_part=$'[^][:space:]"\';&|()<>[/$*?{]+'

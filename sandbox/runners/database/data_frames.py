@@ -13,6 +13,8 @@ _TABLE = "frame"
 _ARROW = b"ARROW1"  # what such a file begins with
 _ALL_ROWS = 4_000_000_000
 _DAYS, _MOMENTS = "DATE", "TIMESTAMP"
+_SHOWN = ("PeriodDtype", "IntervalDtype")
+_PANDAS_OWN = ("pandas.period", "pandas.interval")
 
 
 def as_frame(value):
@@ -263,7 +265,7 @@ def _write_arrow(frame, path):
     """As Arrow's file, which the other process maps: most columns are written as they lie in memory."""
     try:
         import pyarrow
-        table = _arrow_of(pyarrow, frame) if hasattr(frame, "iloc") else frame
+        table = _arrow_of(pyarrow, frame)
         with pyarrow.OSFile(path, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
         return True
@@ -272,10 +274,78 @@ def _write_arrow(frame, path):
 
 
 def _arrow_of(pyarrow, frame):
+    if not hasattr(frame, "iloc"):
+        return _with_known_types(pyarrow, frame)
+    frame = _with_texts(frame)
     try:
-        return pyarrow.Table.from_pandas(frame, preserve_index=False)
+        table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     except (TypeError, ValueError):  # a column of objects of several kinds, which takes long to find out otherwise
-        return pyarrow.Table.from_pandas(duckdb_ready(frame), preserve_index=False)
+        table = pyarrow.Table.from_pandas(duckdb_ready(frame), preserve_index=False)
+    return _with_known_types(pyarrow, table)
+
+
+def _with_texts(frame):
+    """Periods and intervals as pandas shows them: DuckDB knows neither, and Arrow has them as numbers."""
+    texts = {}
+    for name, kind in zip(frame.columns, frame.dtypes):
+        if type(kind).__name__ == "CategoricalDtype" and type(kind.categories.dtype).__name__ in _SHOWN:
+            texts[name] = frame[name].cat.rename_categories(_shown(kind.categories))
+        elif type(kind).__name__ in _SHOWN:
+            texts[name] = type(frame[name])(_texts_of(frame[name]), index=frame.index, dtype=object)
+    return frame.assign(**texts) if texts else frame
+
+
+def _texts_of(series):
+    if hasattr(series.array, "closed"):  # whose distinct values take pandas longer to find than all texts
+        return [None if is_missing else text for text, is_missing in zip(_shown(series.array), series.isna().tolist())]
+    codes, values = series.factorize()
+    shown = [*_shown(values), None]  # whose last one is that of the code -1
+    return [shown[code] for code in codes.tolist()]
+
+
+def _shown(values):
+    """What str() makes of each of an index of them: one by one it takes longer by far."""
+    if hasattr(values, "closed"):
+        begin, end = "[" if values.closed in ("left", "both") else "(", "]" if values.closed in ("right", "both") else ")"
+        return [f"{begin}{left}, {right}{end}" for left, right in zip(values.left, values.right)]
+    return values.astype(str).tolist()
+
+
+def _with_whole_microseconds(frame):
+    """Moments of a zone, floored: DuckDB itself would round those before 1970 up."""
+    floored = {}
+    for name, kind in zip(frame.columns, frame.dtypes):
+        if type(kind).__name__ == "DatetimeTZDtype" and getattr(kind, "unit", "ns") == "ns":
+            count = frame[name].array.asi8
+            if ((count < 0) & (count % 1000 != 0) & ~frame[name].isna().to_numpy()).any():
+                floored[name] = frame[name].dt.tz_convert("UTC").dt.floor("us").dt.tz_convert(kind.tz)  # hours that come twice
+    return frame.assign(**floored) if floored else frame
+
+
+def _with_known_types(pyarrow, table):
+    """With moments of a zone in microseconds, which DuckDB's functions and its results want, and texts of what pandas alone knows."""
+    for i, field in enumerate(table.schema):
+        kind = field.type.value_type if pyarrow.types.is_dictionary(field.type) else field.type
+        if getattr(kind, "extension_name", "") in _PANDAS_OWN:
+            parts = [_shown_part(pyarrow, part) for part in table.column(i).chunks]
+            table = table.set_column(i, field.name, pyarrow.chunked_array(parts, pyarrow.string()))
+        elif pyarrow.types.is_timestamp(kind) and kind.tz is not None and kind.unit == "ns":
+            table = table.set_column(i, field.name, _floored(pyarrow, table.column(i).cast(kind), kind.tz))
+    return table
+
+
+def _shown_part(pyarrow, part):
+    if pyarrow.types.is_dictionary(part.type):
+        return _shown_part(pyarrow, part.dictionary).take(part.indices)
+    shown = _with_texts(pyarrow.table({"shown": part}).to_pandas())["shown"]
+    return pyarrow.array(shown, pyarrow.string(), from_pandas=True)
+
+
+def _floored(pyarrow, column, zone):
+    """In the zone itself hours that come twice could not be told apart."""
+    import pyarrow.compute
+    floored = pyarrow.compute.floor_temporal(column.cast(pyarrow.timestamp("ns")), unit="microsecond")
+    return floored.cast(pyarrow.timestamp("us")).cast(pyarrow.timestamp("us", zone))
 
 
 def _mapped(path):
@@ -286,7 +356,8 @@ def _mapped(path):
 
 def register(connection, name, frame):
     """As a table of DuckDB, which looks at a thousand of a column's objects, and would cast the others to what these are."""
-    if hasattr(frame, "iloc") and _has_objects(frame):
+    frame = _with_whole_microseconds(_with_texts(frame)) if hasattr(frame, "iloc") else frame
+    if not hasattr(frame, "iloc") or _has_objects(frame):
         try:
             import pyarrow
             frame = _arrow_of(pyarrow, frame)

@@ -48,7 +48,11 @@ def _lines(path):
                 if row:
                     yield row
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error.reason}); {_OTHER_WAYS} (encoding=…)") from None
+        from hutch_runner import text_encodings
+
+        encodings = text_encodings.of_file(path)
+        looks = f"looks like {text_encodings.in_words(encodings)}" if encodings else "encoding=…"
+        raise ValueError(f"{path} is not UTF-8 ({error.reason}); {_OTHER_WAYS} ({looks})") from None
     except csv.Error as error:
         raise ValueError(f"{path}, after line {line}: {error}; is a quote not closed there? {_OTHER_WAYS}") from None
 

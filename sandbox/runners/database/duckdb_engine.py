@@ -13,8 +13,9 @@ import time
 import duckdb
 
 from hutch_runner import duckdb_hints, foreign_files
+from hutch_runner.attached_files import AttachedFiles
 from hutch_runner.duckdb_start import connect
-from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer
+from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer, table_over_frame
 from hutch_runner.data_frames import register
 from hutch_runner.frame_queries import Rows
 from hutch_runner.parameters import converted, without_numpy
@@ -37,6 +38,12 @@ _TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
 _LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
 _ROWS_LOOKED_AT = 100  # of a column that failed
 _CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
+_READS_CSV = re.compile(r"\.(?:csv|tsv|txt)\b", re.IGNORECASE)
+_ROWS_OF_DATES = 20_480  # as many as DuckDB looks at to tell them
+_ATTACHES = {"ATTACH", "DETACH"}
+_ENCRYPTED = re.compile(r"\bENCRYPTION_", re.IGNORECASE)
+_MISSING_CATALOG = re.compile(r"""(?:[Cc]atalog|[Ss]chema|[Dd]atabase)\b[^\n]*?["']([^"'\n]+)["'][^\n]*does not exist""")
+_MAKES_TABLES = {"CREATE", "ALTER"}
 
 
 class Statement:
@@ -70,6 +77,12 @@ class DuckdbEngine:
         self._frames = frames
         self._framed = []
         self._notes = []
+        self._told = set()  # what is told once in a session
+        self._attached_files = AttachedFiles(os.path.dirname(path))
+        self._held = set()  # files of them that DuckDB has open here, which no other process can have
+        self._copies = {}  # databases of them that are in memory here, by name
+        self._looked_at = set()  # files whose columns have been looked at
+        self._seen = set()  # names that were DataFrames in this session
         self._attached = False
         self._is_plain = True
         self._macros = None  # not known
@@ -142,19 +155,23 @@ class DuckdbEngine:
         if not self._attached or self.in_transaction:
             return  # DataFrames stay as well: the transaction sees one state of them
         for name in self._framed:
-            try:
-                self._connection.unregister(name)
-                self._connection.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
-                self._connection.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
-            except duckdb.Error:
-                pass  # the user rolled back, or dropped it
+            self._remove_frame(name)
         self._framed = []
         try:
             self._connection.execute("USE memory")
+            self._let_go()
             self._connection.execute(f"DETACH {SESSION}")
             self._attached = False
         except duckdb.Error:
             pass  # the user has made it the target of something of their own: it stays held
+
+    def _remove_frame(self, name):
+        try:
+            self._connection.unregister(name)
+            self._connection.execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}")
+            self._connection.execute(f"DROP TABLE IF EXISTS temp.{quoted(_hidden(name))}")
+        except duckdb.Error:
+            pass  # the user rolled back, or dropped it
 
     # --- statements ---------------------------------------------------------------------------------
 
@@ -174,13 +191,30 @@ class DuckdbEngine:
     def execute(self, statement, parameters=()):
         if statement.kind == "ATTACH" and self._attach_sqlite(statement.text):
             return Answer()
-        self._is_plain = self._is_plain and statement.kind in _LEAVES_CONNECTION and not _TEMPORARY.search(statement.text)
+        if statement.kind != "ATTACH":
+            self._attach_again(statement.text)
+        before = self._databases() if statement.kind in _ATTACHES else None
+        self._is_plain = self._is_plain and self._leaves_connection(statement)
         asked = None if parameters else self._ask_python(statement)
         if asked is not None:
+            self._seen |= asked[2]
             return Answer(asked[0], Rows(asked[1]))
         if not self.is_aborted:
             self._add_frames(statement)
+        changed = self._copies_changed_by(statement)
         cursor = self._execute(statement, converted(parameters, without_numpy))
+        for copy in changed:
+            copy.is_changed = True
+        answer = self._answer_of(statement, cursor)
+        if before is not None:
+            self._note_attached(before, statement.text)
+        if _READS_CSV.search(statement.text) and statement.kind != "COPY":
+            self._tell_of_columns(statement.text)
+        if statement.kind in _MAKES_TABLES:
+            self._give_way_to_tables(statement.text.lower())
+        return answer
+
+    def _answer_of(self, statement, cursor):
         if statement.kind == "TRANSACTION":
             was_aborted, self.is_aborted = self.is_aborted, False
             self.in_transaction = _BEGINS.match(statement.text) is not None
@@ -205,6 +239,9 @@ class DuckdbEngine:
                 # The other one is what its Python module makes of SIGINT.
                 if isinstance(error, duckdb.InterruptException) or not isinstance(error, duckdb.Error) and "interrupted" in str(error):
                     raise KeyboardInterrupt from None
+                unknown = _MISSING_CATALOG.search(str(error))  # of a view that reads it, too
+                if unknown and not was_aborted and not self.in_transaction and self._attach_again(f"{unknown.group(1)}."):
+                    continue
                 missing = _MISSING.match(str(error)) if isinstance(error, duckdb.CatalogException) else None
                 # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
                 if missing and not self.is_aborted and self._add_frame(missing.group(1)):
@@ -212,23 +249,23 @@ class DuckdbEngine:
                 why = self._why_missing(missing.group(1)) if missing else duckdb_hints.of_view(str(error), statement.text, self._framed)
                 if was_aborted:
                     why = ": an earlier statement of it failed"
-                words = duckdb_hints.shortened(_with_reason(str(error), why) if why else str(error))
-                raise (error if words == str(error) else type(error)(words)) from None
+                raise (type(error)(_with_reason(str(error), why)) if why else error) from None
 
     def _add_frames(self, statement):
         """Before the statement: an unknown table would end the user's transaction."""
         sql = statement.text
         try:
-            names = self._parser.get_table_names(sql)
+            names = self._names_in(sql)
             can_tell = not self.in_transaction or statement.kind not in _CHANGES_DATA  # of which DuckDB lists none
         except duckdb.Error:
             names, can_tell = set(), False
         created = _CREATES.match(sql)
+        made = created.group(1).lower().strip('"') if created else None
         if not can_tell:
             names |= {name.strip('"') for name in _SOURCES.findall(sql)} - set(_NAMED_THERE.findall(sql))
             names |= set(filter(foreign_files.is_workbook, _QUOTED.findall(sql)))
         for name in sorted(names):
-            if not created or name.lower() != created.group(1).lower().strip('"'):
+            if name.lower() != made or _reads(sql, name):
                 self._add_frame(name)
 
     def _ask_python(self, statement):
@@ -238,12 +275,13 @@ class DuckdbEngine:
         if not self._is_plain or statement.kind != "SELECT" or self.in_transaction:
             return None
         try:
-            names = sorted(self._parser.get_table_names(statement.text))
+            names = sorted(self._names_in(statement.text))
         except duckdb.Error:
             return None
         if not names or any(_is_a_files(name) or self._is_table(name) for name in names) or self._has_macros():
             return None
-        return self._frames.query(statement.text, names, self.check_interrupt)
+        answer = self._frames.query(statement.text, names, self.check_interrupt)
+        return answer and (*answer, set(names))
 
     def _has_macros(self):
         if self._macros is None:
@@ -251,44 +289,191 @@ class DuckdbEngine:
                 "SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1").fetchone() is not None
         return self._macros
 
+    def _leaves_connection(self, statement):
+        if statement.kind in _ATTACHES:
+            return True  # see _note_attached()
+        return statement.kind in _LEAVES_CONNECTION and not self._copies_changed_by(statement) and not _TEMPORARY.search(statement.text)
+
+    def _copies_changed_by(self, statement):
+        if not self._copies or statement.kind in ("SELECT", "EXPLAIN", "TRANSACTION") or self.is_aborted:
+            return []
+        used = self._connection.execute("SELECT current_database()").fetchone()[0]
+        return [copy for alias, copy in self._copies.items() if alias.lower() == used.lower() or foreign_files.changes(statement.text, alias)]
+
+    def _databases(self):
+        return {row[0]: row[1:] for row in self._connection.execute(
+            "SELECT database_name, path, type, readonly FROM duckdb_databases() WHERE NOT internal").fetchall()}
+
+    def _note_attached(self, before, sql):
+        after = self._databases()
+        for alias in after.keys() - before.keys():
+            path, kind, read_only = after[alias]
+            if kind == "duckdb" and path and os.path.isfile(path) and not _ENCRYPTED.search(sql):
+                self._attached_files.put(alias, path, kind, bool(read_only))
+                self._held.add(alias)
+            else:
+                self._is_plain = False
+        for alias in before.keys() - after.keys():
+            self._attached_files.remove(alias)
+            self._held.discard(alias)
+            self._copies.pop(alias, None)
+
+    def _attach_again(self, sql):
+        """Attaches what another process of the session has, or this one had before it was stored; and files that end() has let go."""
+        named = {} if self.is_aborted else self._attached_files.named_in(sql)
+        self._forget_old_copies(named)
+        if not named:
+            return False
+        here = {name.lower() for name in self._databases()}
+        return any([self._attach_one(alias, *named[alias]) for alias in sorted(named) if alias.lower() not in here])
+
+    def _forget_old_copies(self, named):
+        for alias, copy in list(self._copies.items()):
+            is_others = named.get(alias, (copy.path,))[0] != copy.path  # another process has given its name to another file
+            if not is_others and not copy.is_old():
+                continue
+            try:
+                if self.in_transaction or copy.is_changed and not is_others:
+                    raise duckdb.TransactionException("it stays as it is")
+                self._connection.execute(f"DETACH {quoted(alias)}")
+                del self._copies[alias]
+            except duckdb.Error:  # also where it is the one in use
+                if alias in named and not is_others:
+                    self._tell_once(copy.words(alias))
+
+    def _attach_one(self, alias, path, kind, read_only):
+        if not os.path.isfile(path) or kind == "sqlite" and self.in_transaction:  # which would have two databases changed
+            return False
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                if kind == "sqlite":
+                    copy = foreign_files.Copy(path)
+                    foreign_files.attach_sqlite(self._connection, path, alias, self.check_interrupt)
+                    self._copies[alias] = copy
+                else:
+                    self._connection.execute(f"ATTACH '{_escaped(path)}' AS {quoted(alias)}{' (READ_ONLY)' if read_only else ''}")
+                    self._held.add(alias)
+                return True
+            except Exception as error:  # the statement itself tells what it misses
+                self.check_interrupt()
+                if not _LOCKED.search(str(error)) or time.monotonic() > deadline:
+                    return False
+                time.sleep(0.01)
+
+    def _let_go(self):
+        for alias in sorted(self._held):
+            try:
+                self._connection.execute(f"DETACH {quoted(alias)}")
+                self._held.discard(alias)
+            except duckdb.Error:
+                pass  # something of the user's depends on it
+
     def _attach_sqlite(self, text):
         """DuckDB's own reader of them is an extension, which it would download."""
         asked = foreign_files.sqlite_to_attach(text)
         if asked is None:
             return False
         path, name = asked
+        copy = foreign_files.Copy(path)
         count = foreign_files.attach_sqlite(self._connection, path, name, self.check_interrupt)
+        self._attached_files.put(name, path, "sqlite", False)
+        self._copies[name] = copy
         self._notes.append(f"{path} was read into memory as {name}, {count} {'table' if count == 1 else 'tables'}: "
                            "what is changed there does not reach the file (Python's sqlite3 changes it)")
         return True
 
     def _add_frame(self, name):
         if name not in self._framed and foreign_files.is_workbook(name) and not self._is_table(name):
-            frame = foreign_files.read_workbook(name)
-            if frame is not None:
+            read = foreign_files.read_workbook(name)
+            if read is not None:
                 self._framed.append(name)
-                register(self._connection, name, frame)
-            return frame is not None
+                register(self._connection, name, read[0])
+                self._tell_once(read[1])
+            return read is not None
         same = next((other for other in self._framed if other.lower() == name.lower()), None)
-        if name == same or _is_a_files(name) or not same and self._is_table(name):
+        if name == same or _is_a_files(name):
+            return False
+        if not same and self._is_table(name):
+            if self._frames.has(name):
+                self._tell_once(table_over_frame(name))
             return False
         frame = self._frames.find(name, self.check_interrupt)
         if frame is not None:
             if same:
                 raise ValueError(f"the DataFrames {same} and {name} have one name in SQL, where small letters are as capital ones: give one another")
             self._framed.append(name)
+            self._seen.add(name)
             frame.fill_duckdb(self._connection, name, _hidden(name))
         return frame is not None
+
+    def _give_way_to_tables(self, sql):
+        """A DataFrame is a temporary view, which goes before the table that a statement has made under its name."""
+        for name in [name for name in self._seen if name.lower() in sql]:
+            if not self._connection.execute("SELECT 1 FROM information_schema.tables WHERE lower(table_name) = lower(?) "
+                                            "AND table_catalog = current_database() AND table_schema = current_schema()", [name]).fetchall():
+                continue
+            if name in self._framed:
+                self._remove_frame(name)
+                self._framed.remove(name)
+            self._tell_once(table_over_frame(name))
+
+    def _tell_of_columns(self, sql):
+        """Tells it once of each file."""
+        from hutch_runner import csv_columns
+
+        for path in csv_columns.files_of(sql):
+            if path not in self._looked_at:
+                note = csv_columns.note(path, sql, True, lambda column, text: self._order_of_dates(path, column, text))
+                if note is not None:
+                    self._looked_at.add(path)
+                self._tell_once(note)
+
+    def _order_of_dates(self, path, column, text):
+        """Which is first in dates that DuckDB could read both ways, day or month; nothing where other rows have settled it."""
+        try:
+            name = quoted(column)
+            later = self._parser.execute(
+                f"SELECT count(*) FROM (SELECT regexp_extract_all({name}, '\\d+') AS n FROM read_csv(?, all_varchar = true) "
+                f"LIMIT {_ROWS_OF_DATES}) WHERE TRY_CAST(n[1] AS INTEGER) > 12 OR TRY_CAST(n[2] AS INTEGER) > 12", [path]).fetchall()
+            [read] = self._parser.execute(
+                f"SELECT parts FROM (SELECT [day({name}), month({name}), year({name}) % 100] AS parts FROM read_csv(?) LIMIT {_ROWS_LOOKED_AT}) "
+                "WHERE parts[1] <> parts[2] AND parts[1] <> parts[3] AND parts[2] <> parts[3] LIMIT 1", [path]).fetchall()
+        except Exception:  # it is text to DuckDB, or cannot be read without what the statement has said
+            return ""
+        first, second, year = (int(number) % 100 for number in re.findall(r"\d+", text)[:3])
+        orders = {(first, second, year): "day", (second, first, year): "month"}  # some read the year first
+        return orders.get(tuple(read[0]), "") if later == [(0,)] else ""
+
+    def _tell_once(self, note):
+        if note and note not in self._told:
+            self._told.add(note)
+            self._notes.append(note)
 
     def _why_missing(self, name):
         if _is_a_files(name):
             return words_for_missing(name) if "/" in name or foreign_files.is_workbook(name) else ""  # `a.b` may be a table of a schema
         return self._frames.why_missing(name)
 
+    def _names_in(self, sql):
+        """Tables that a statement names without their database or schema."""
+        names = self._parser.get_table_names(sql)
+        if "." not in sql:
+            return names
+        whole = [one.partition(" AS ")[0] for one in self._parser.get_table_names(sql, qualified=True)]
+        return {name for name in names if name in whole or quoted(name) in whole or _is_a_files(name) or " AS " in name}
+
     def _is_table(self, name):
-        return self._connection.execute(
-            "SELECT 1 FROM information_schema.tables WHERE lower(table_name) = lower(?) LIMIT 1",
-            [name]).fetchone()
+        """Whether the name alone means one; a table of another database or schema is none."""
+        found = self._connection.execute("SELECT table_catalog, table_schema FROM information_schema.tables WHERE lower(table_name) = lower(?)",
+                                         [name]).fetchall()
+        if not found:
+            return False
+        [[database, schemas]] = self._connection.execute("SELECT current_database(), current_schemas(false)").fetchall()
+        return any(catalog == "temp" or catalog == database and schema in schemas for catalog, schema in found)
+
+    def message_of(self, error):
+        return duckdb_hints.shortened(str(error))
 
     def place_of(self, error, statement):
         hint = duckdb_hints.way(str(error), statement.text if statement else "")
@@ -297,7 +482,8 @@ class DuckdbEngine:
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        hint = _way_without_extension(str(error), statement.text) + hint
+        unknown = _MISSING_CATALOG.search(str(error))  # what a view reads, too
+        hint = self._attached_files.why_missing(statement.text + (f"\n{unknown[1]}." if unknown else "")) + _way_without_extension(str(error), statement.text) + hint
         return f"  statement {statement.number}, line {line}\n" + (hint or self._way_with_commas(str(error), statement.text))
 
     def _way_with_commas(self, message, sql):
@@ -336,12 +522,19 @@ def _way_without_extension(message, sql):
         path = next(filter(tables.get, tables), "FILE")
         has = f"; its tables: {', '.join(tables[path][:10])}" if tables.get(path) else ""
         return f"(databases of SQLite are read without it: ATTACH '{_escaped(path)}' AS other, then SELECT ... FROM other.TABLE{has})\n"
+    if way := foreign_files.way_to_workbook(found[1] or found[2], sql):
+        return way
     return (f"(DuckDB downloads {found[1] or found[2]} from extensions.duckdb.org, where the session's network policy allows that; Python needs "
             "none: pandas reads files in any encoding and of many kinds, and SQL sees its DataFrames as tables)\n")
 
 
 def quoted(name):
     return '"' + name.replace('"', '""') + '"'
+
+
+def _reads(sql, name):
+    """Whether the table that a statement makes is one that it reads as well."""
+    return name.lower() in (source.lower().strip('"') for source in _SOURCES.findall(sql))
 
 
 def _is_a_files(name):

@@ -17,8 +17,12 @@ _TOP = r"(?i)\bTOP\s*\(?\s*\d"
 _LIMIT = r"(?i)\bLIMIT\s+\d+\s*,"
 _CANDIDATES = r"(?m)^\tCandidate \w+:\n((?:^\t.*\n)+)\n*"
 _CALL = r"""argument types '.+?\((.*)\)'|function call ".+?\((.*)\)\""""
-_NOT_ENCODED = r"not ([\w-]+) encoded"
-_NO_FILE = r'No files found that match the pattern "|Cannot open file "|Table with name \S*/.* does not exist|Failed to create directory "'
+_NOT_ENCODED = r"not ([\w-]+) encoded|invalid UTF-8|as valid UTF-8"
+_FILE = r"""(?m)^  file = (.+)$|file ["'](.+?)["']"""
+_PATH = r"""["']([^"'\n]+\.\w+)["']"""
+_FILE_LIST = r"\n+((?:Possible Solution: .*\n)*)\n*((?:  \w+ = ?.*\n)+)\n*"
+_SEARCHED = r"(?m)^(?:The search space used was:|(?:Delimiter|Quote/Escape|Comment) Candidates: .*|Encoding: .*)\n"
+_NO_FILE = r'No files found that match the pattern "|Cannot open file "|Table with name \S*[/.].* does not exist|Failed to create directory "'
 _COPY_TO = r"(?is)\bTO\s+'([^']+)'"
 _TO_WORKBOOK = r"""(?is)\bTO\s+'[^']+\.(?:xlsx?|ods)'|\bFORMAT\s+["']?(?:xlsx?|excel)\b"""
 
@@ -49,7 +53,12 @@ def of_view(message, sql, data_frames):
 
 
 def shortened(message):
-    """With few of the functions that were not meant: those whose types are most like the ones that were given."""
+    """With few of the functions that were not meant: those whose types are most like the ones that were given; and of the form of a
+    file what may be wrong."""
+    if "  sample_size = " in message:
+        return re.sub(_FILE_LIST, _of_file_list, message, count=1)
+    if "Error when sniffing file" in message:
+        return re.sub(_SEARCHED, "", message)
     listed = re.search(_CANDIDATES, message)
     lines = listed[1].splitlines(keepends=True) if listed else []
     if len(lines) <= CANDIDATES_MAX + 1:
@@ -69,6 +78,14 @@ def shortened(message):
     return message[:listed.start(1)] + kept + more + message[listed.end():]
 
 
+def _of_file_list(found):
+    """Where its text is no UTF-8, nothing else can be told, and DuckDB's solutions lose rows."""
+    is_of_encoding = "utf-8 encoded" in found.string
+    names = ("file",) if is_of_encoding else ("file", "delimiter", "quote", "header")
+    lines = [line for line in found[2].splitlines(keepends=True) if line.split()[0] in names or "(Set By User)" in line]
+    return "\n" + ("" if is_of_encoding or not found[1] else f"\n{found[1]}") + "\n" + "".join(lines)
+
+
 def is_of_workbook(message, sql):
     return "Copy Function with name" in message and re.search(_TO_WORKBOOK, sql) is not None
 
@@ -76,10 +93,7 @@ def is_of_workbook(message, sql):
 def way(message, sql):
     """A line that ends in a newline, or nothing."""
     if not_encoded := re.search(_NOT_ENCODED, message):
-        own = " or read_csv(path, encoding='utf-16') here," if not_encoded[1] != "utf-16" and _begins_wide(message, sql) else ""
-        encoding = "utf-16" if own else "cp1252"
-        return (f"(pandas reads files in any encoding,{own} and SQL sees its DataFrames as tables: df = pd.read_csv(path, encoding='{encoding}'); "
-                "ignore_errors leaves rows out)\n")
+        return _way_to_decode(message, sql, not_encoded[1])
     if is_of_workbook(message, sql):
         path = re.search(_COPY_TO, sql)
         name = repr(path[1]) if path else "'out.xlsx'"
@@ -90,14 +104,20 @@ def way(message, sql):
     return f"(this is DuckDB: {instead})\n" if instead else ""
 
 
-def _begins_wide(message, sql):
-    """Whether the file begins with the mark of UTF-16."""
-    named = re.search(r"(?m)^  file = (.+)$", message) or re.search(r"""["']([^"'\n]+\.\w+)["']""", sql)
-    try:
-        with open(named[1] if named else "", "rb") as file:
-            return file.read(2) in (b"\xff\xfe", b"\xfe\xff")
-    except OSError:
-        return False
+def _way_to_decode(message, sql, refused):
+    from hutch_runner import text_encodings
+
+    named = re.search(_FILE, message) or re.search(_PATH, sql)
+    path = (named[1] or named[named.lastindex]) if named else ""
+    encodings = text_encodings.of_file(path)
+    looks, first = (text_encodings.in_words(encodings), encodings[0]) if encodings else ("", "")
+    if refused is None:  # of JSON, or read_text()
+        return f"({path} looks like {looks}: open({path!r}, encoding={first!r}).read() in Python reads it)\n" if looks else ""
+    ours = first if first == "utf-16" else "latin-1" if text_encodings.is_latin(path, encodings) else ""
+    own = f"read_csv({path!r}, encoding={ours!r}) here, or " if ours and ours != refused else ""
+    way = f"df = pd.read_csv({path!r}, encoding={first!r})" if looks else f"df = pd.read_csv({path!r}, encoding_errors='replace')"
+    what = f"{path} looks like {looks}" if looks else "bytes of it are no UTF-8"
+    return f"({what}: {own}{way} in Python, which is a table here; ignore_errors leaves rows out)\n"
 
 
 def _instead(message):

@@ -11,6 +11,7 @@ An engine is made by open_engine() and has
   failed(error)            a statement did, or its rows; None: it was interrupted
   errors                   the exceptions that are the statement's own fault
   take_notes()             what is to be told of this run, before end()
+  message_of(error)        what it says, for people
   place_of(error, statement)        where in the code that is, in lines for people, and what to do; the statement may be None
 Tables that are not in the database are asked of `frames` (see FrameSource).
 """
@@ -22,6 +23,10 @@ WHO_HOLDS_IT = ("another language of this session (SQL, or hutch.sql() in Python
                 "has an open transaction: COMMIT or ROLLBACK there, or let the run end, and try again")
 
 
+def table_over_frame(name):
+    return f"{name} is the table now, not Python's DataFrame"
+
+
 class FrameSource:
     """Where DataFrames come from. This one has none."""
 
@@ -29,6 +34,10 @@ class FrameSource:
         """Something to give to an engine's add_frame(), or None. Raises LookupError with the reason
         when the name may well be a DataFrame, but cannot be had now."""
         return None
+
+    def has(self, name):
+        """Whether find() would find one, where that can be told at once."""
+        return False
 
     def query(self, sql, names, check_interrupt):
         """The answer to a query of the DataFrames `names` alone, as its columns and rows, where they lie; or None."""

@@ -1,7 +1,8 @@
 """What DuckDB reads with extensions that it would have to download: workbooks, and databases of SQLite.
 
 A workbook is a table while a run goes on: 'book.xlsx' is its first sheet, 'book.xlsx#Costs' the one of that name.
-A database of SQLite is copied into one in memory when it is attached; what is changed there stays there.
+A database of SQLite is copied into one in memory when it is attached, and again after its file has changed; what SQL changes in the
+copy stays there, and then the copy stays as well.
 """
 
 import os
@@ -10,6 +11,8 @@ import re
 WORKBOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
 _ATTACH = re.compile(r"""\s*ATTACH\s+(?:DATABASE\s+)?(?:IF\s+NOT\s+EXISTS\s+)?'((?:[^']|'')+)'(?:\s+AS\s+("[^"]+"|\w+))?\s*
                          (?:\([^)]*\))?\s*;?\s*$""", re.IGNORECASE | re.VERBOSE)
+_TEXTS = re.compile(r"""'((?:[^'\n]|'')+)'|"([^"\n]+)\"""")
+_SHEETS_NAMED = 10
 _MAGIC = b"SQLite format 3\0"
 _ROWS_AT_ONCE = 100_000
 # The first word that a declared type has says what it is (SQLite's own rule, and what others name moments).
@@ -25,22 +28,60 @@ def is_workbook(name):
 
 
 def read_workbook(name):
-    """A DataFrame; None when there is no such file."""
+    """A DataFrame, and what to say of the other sheets; None when there is no such file."""
     path, _, sheet = name.partition("#")
     if not os.path.isfile(path):
         return None
     import pandas
     import python_calamine  # noqa: F401  pandas would say that it is missing in words of its own
 
-    try:
-        # Text stays text: pandas would make a number of a zip code.
-        frame = pandas.read_excel(path, sheet_name=sheet or 0, engine="calamine", dtype=object, keep_default_na=False, na_values=[""])
-    except ValueError as error:
-        names = ", ".join(python_calamine.CalamineWorkbook.from_path(path).sheet_names)
-        raise ValueError(f"{path}: {error}; its sheets are: {names}") from None
+    with pandas.ExcelFile(path, engine="calamine") as book:
+        try:
+            # Text stays text: pandas would make a number of a zip code.
+            frame = book.parse(sheet or 0, dtype=object, keep_default_na=False, na_values=[""])
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}; its sheets are: {', '.join(book.sheet_names)}") from None
+        note = "" if sheet else _of_other_sheets(path, book)
     if not len(frame.columns):
-        raise ValueError(f"{path}: the sheet {sheet or 'that comes first'} is empty")
-    return frame.infer_objects()
+        raise ValueError(f"{path}: the sheet {sheet or 'that comes first'} is empty" + (f" ({note})" if note else ""))
+    return frame.infer_objects(), note
+
+
+def _of_other_sheets(path, book):
+    first, *others = book.sheet_names
+    if not others:
+        return ""
+    visible, hidden = (_sheets_that_are(book, is_hidden) for is_hidden in (False, True))
+    other = next((name for name in others if name in visible), others[0])
+    return (f"{path}: {len(others) + 1} sheets, this is {first!r}{' (hidden)' if first in hidden else ''}; FROM {_sheet(path, other)} is another"
+            + (f"; hidden: {', '.join(hidden)}" if hidden else ""))
+
+
+def _sheets_that_are(book, is_hidden):
+    return [sheet.name for sheet in book.book.sheets_metadata
+            if sheet.name in book.sheet_names and (str(sheet.visible).rpartition(".")[2] != "Visible") is is_hidden]
+
+
+def _sheet(path, name):
+    return "'" + f"{path}#{name}".replace("'", "''") + "'"
+
+
+def way_to_workbook(extension, sql):
+    """How a workbook is read that DuckDB's extension was wanted for; nothing where none was."""
+    texts = [text.replace("''", "'") for groups in _TEXTS.findall(sql) for text in groups if text]
+    path = next((text for text in texts if text.lower().endswith(WORKBOOKS)), "")
+    if not path and extension != "excel":
+        return ""
+    try:
+        import python_calamine
+        sheets = python_calamine.CalamineWorkbook.from_path(path).sheet_names
+    except Exception:  # there is no such file, or none that it reads
+        return "(workbooks are read without it: FROM 'book.xlsx', or 'book.xlsx#Sheet')\n"
+    whole, chosen = "'" + path.replace("'", "''") + "'", next((text for text in texts if text in sheets), None)
+    if chosen is not None:
+        whole = _sheet(path, chosen)
+    more = ", ".join(_sheet(path, name) for name in sheets[:_SHEETS_NAMED]) if chosen is None and len(sheets) > 1 else ""
+    return f"(workbooks are read without it: FROM {whole}{'; its sheets: ' if more else ''}{more})\n"
 
 
 def sqlite_to_attach(text):
@@ -69,6 +110,46 @@ def tables_of_sqlite(path):
             source.close()
     except sqlite3.Error:
         return []
+
+
+class Copy:
+    """A database of SQLite that is in memory, with what tells whether its file is still the one that was read."""
+
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+        self.is_changed = False  # by SQL, here
+        self._stamp = _stamp_of(self.path)
+
+    def is_old(self):
+        return _stamp_of(self.path) != self._stamp
+
+    def words(self, name):
+        """Says how it differs from its file."""
+        shown = os.path.relpath(self.path)
+        shown = self.path if shown.startswith("..") else shown
+        return f"{name} is a copy of {shown} from before that {'changed' if os.path.isfile(self.path) else 'was removed'}"
+
+
+def changes(sql, name):
+    """Whether a statement that is no query writes to the database of that name, as far as its text shows."""
+    name = rf'(?:"{re.escape(name)}"|\b{re.escape(name)})'
+    return re.search(rf"\b(?:INTO|UPDATE|DELETE\s+FROM|TRUNCATE|TABLE|VIEW|INDEX|SCHEMA|SEQUENCE|MACRO|TYPE|EXISTS|ON|COPY|TO)\s+{name}\s*(?:\.|;|$)",
+                     sql, re.IGNORECASE) is not None
+
+
+def _stamp_of(path):
+    """Both files that SQLite keeps a database in, and its own count of changes, where two fall within one tick of the clock."""
+    try:
+        status = os.stat(path)
+        with open(path, "rb") as file:
+            count = file.read(28)[24:]
+    except OSError:
+        return None
+    try:
+        log = os.stat(f"{path}-wal")
+    except OSError:
+        log = None
+    return status.st_mtime_ns, status.st_size, count, (log.st_mtime_ns, log.st_size) if log is not None and log.st_size else None
 
 
 def attach_sqlite(connection, path, name, check_interrupt):

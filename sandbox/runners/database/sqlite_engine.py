@@ -1,11 +1,13 @@
 """SQLite, the engine that is always there."""
 
 import functools
+import os
 import re
 import sqlite3
 
 from hutch_runner import foreign_paths
-from hutch_runner.engine import WAIT_SECONDS, Answer
+from hutch_runner.attached_files import AttachedFiles
+from hutch_runner.engine import WAIT_SECONDS, Answer, table_over_frame
 from hutch_runner.error_place import offset_of
 from hutch_runner.data_frames import have_times
 from hutch_runner.files import FileTables, quoted
@@ -16,7 +18,9 @@ from hutch_runner.unread_files import is_a_files, words_for_unread
 
 STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
 UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
-_CHANGES_CONNECTION = re.compile(r"\b(?:TEMP|TEMPORARY|ATTACH|DETACH|PRAGMA)\b", re.IGNORECASE)
+_CHANGES_CONNECTION = re.compile(r"\b(?:TEMP|TEMPORARY|PRAGMA)\b", re.IGNORECASE)
+_ATTACHES = re.compile(r"(ATTACH|DETACH)\b", re.IGNORECASE)
+_MAKES_TABLES = re.compile(r"(?:CREATE|ALTER)\b", re.IGNORECASE)
 _MISSING = re.compile(r"no such table: (?:main\.|temp\.)?(.+)", re.DOTALL)
 
 
@@ -34,6 +38,9 @@ class SqliteEngine:
         self._files = FileTables(self._database, self.check_interrupt)
         self._framed = []  # names of the DataFrames that are tables now
         self._is_plain = True
+        self._notes = []
+        self._attached_files = AttachedFiles(os.path.dirname(path))
+        self._looked_at = set()  # files whose columns have been looked at
 
     @property
     def in_transaction(self):
@@ -61,24 +68,29 @@ class SqliteEngine:
 
     def end(self):
         """Drops what stood for DataFrames: by the next run they may be others."""
-        database = self._database
         for name in self._framed:
-            # A table or a view may be gone: the user rolled back, or dropped it.
-            for kind, one in (("VIEW", name), ("TABLE", _hidden(name))):
-                try:
-                    database.execute(f"DROP {kind} IF EXISTS temp.{quoted(one)}")
-                except sqlite3.Error:
-                    pass
+            self._remove_frame(name)
         self._framed = []
+
+    def _remove_frame(self, name):
+        # A table or a view may be gone: the user rolled back, or dropped it.
+        for kind, one in (("VIEW", name), ("TABLE", _hidden(name))):
+            try:
+                self._database.execute(f"DROP {kind} IF EXISTS temp.{quoted(one)}")
+            except sqlite3.Error:
+                pass
+
+    def _has_table(self, name):
+        return self._database.execute("SELECT 1 FROM main.sqlite_schema WHERE lower(name) = lower(?)", (name,)).fetchone()
 
     def statements(self, code):
         return split_statements(code)
 
     def take_notes(self):
-        notes = []
+        notes, self._notes = self._notes, []
         for name in self._framed:
-            if self._database.execute("SELECT 1 FROM main.sqlite_schema WHERE name = ?", (name,)).fetchone():
-                notes.append(f"{name} is a table of the database now, and goes before Python's DataFrame of that name")
+            if self._has_table(name):
+                notes.append(table_over_frame(name))
         return notes
 
     def execute(self, statement, parameters=()):
@@ -87,6 +99,10 @@ class SqliteEngine:
                 "commands with a dot belong to the sqlite3 shell; for a list of tables: "
                 "SELECT name, sql FROM sqlite_schema")
         self._is_plain = self._is_plain and not _CHANGES_CONNECTION.search(statement.text)
+        attaches = _ATTACHES.match(statement.text)
+        if not attaches or attaches[1].upper() == "DETACH":
+            self._attach_again(statement.text)
+        before = self._databases() if attaches else None
         self._files.forget_changed()
         self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes
@@ -96,7 +112,38 @@ class SqliteEngine:
                           close=cursor.close)  # half read, it would hold its locks
         count = cursor.rowcount if cursor.rowcount >= 0 else self._database.total_changes - changes
         cursor.close()
+        if before is not None:
+            self._note_attached(before)
+        if _MAKES_TABLES.match(statement.text):
+            self._give_way_to_tables()
         return Answer(count=count)
+
+    def _databases(self):
+        return {name: path for _, name, path in self._database.execute("PRAGMA database_list") if name not in ("main", "temp")}
+
+    def _note_attached(self, before):
+        after = self._databases()
+        for alias in after.keys() - before.keys():
+            if after[alias]:
+                self._attached_files.put(alias, after[alias], "sqlite", False)
+            else:
+                self._is_plain = False  # in memory
+        for alias in before.keys() - after.keys():
+            self._attached_files.remove(alias)
+
+    def _attach_again(self, sql):
+        """Attaches what another process of the session has, or this one had before it was stored."""
+        named = self._attached_files.named_in(sql)
+        here = {alias.lower(): path for alias, path in self._databases().items()} if named else {}
+        for alias, (path, kind, _) in named.items():
+            if kind != "sqlite" or here.get(alias.lower()) == path or not os.path.isfile(path):
+                continue
+            try:
+                if alias.lower() in here:  # another process has given its name to another file
+                    self._database.execute(f"DETACH {quoted(alias)}")
+                self._database.execute(f"ATTACH ? AS {quoted(alias)}", (path,))
+            except sqlite3.Error:
+                pass  # the statement itself tells what it misses
 
     def _execute(self, sql, parameters):
         tried = set()
@@ -120,6 +167,13 @@ class SqliteEngine:
                     why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name)
                     raise sqlite3.OperationalError(f"{error}{why}{words}") from None
 
+    def _give_way_to_tables(self):
+        """A DataFrame is a temporary view, which goes before the table that a statement has made under its name. It stays among
+        those that end with the run: a rollback brings the view back."""
+        for name in self._framed:
+            if self._has_table(name):
+                self._remove_frame(name)
+
     def _parameter(self, value):
         return for_sqlite(value, among_times=have_times(self._database, map(_hidden, self._framed)))
 
@@ -135,8 +189,21 @@ class SqliteEngine:
     def _add_file_or_frame(self, name, sql):
         if self._files.could_be(name):
             self._files.load(name)
+            self._tell_of_columns(name, sql)
             return True
         return not is_a_files(name, sql) and self._add_frame(name)
+
+    def _tell_of_columns(self, path, sql):
+        """Tells it once of each file."""
+        if path in self._looked_at or not path.lower().endswith((".csv", ".tsv")):
+            return
+        from hutch_runner import csv_columns
+
+        note = csv_columns.note(path, sql, has_options=False)
+        if note is not None:
+            self._looked_at.add(path)
+        if note:
+            self._notes.append(note)
 
     def _add_frame(self, name):
         frame = self._frames.find(name, self.check_interrupt)
@@ -154,6 +221,9 @@ class SqliteEngine:
                 self.check_interrupt()
             yield row
 
+    def message_of(self, error):
+        return str(error)
+
     def place_of(self, error, statement):
         if statement is None:
             return ""
@@ -169,6 +239,7 @@ class SqliteEngine:
                 text, column = "..." + text[column - 100:], 103
             mark = f"    {' ' * column}^\n"
         way = foreign_paths.way_in(str(error)) if "no such file" in str(error) or "unable to open database" in str(error) else ""
+        way += self._attached_files.why_missing(statement.text)
         return f"  statement {statement.number}, line {line}:\n    {text[:300]}\n{mark}{way}"
 
 

@@ -98,7 +98,7 @@ function refuseAssignments(program, constants, edit, visit) {
   }
 }
 
-function namesOf(pattern) {
+export function namesOf(pattern) {
   switch (pattern?.type) {
     case 'Identifier': return [pattern.name];
     case 'ObjectPattern': return pattern.properties.flatMap((one) => namesOf(one.value ?? one.argument));

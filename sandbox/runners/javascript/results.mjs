@@ -10,7 +10,7 @@ import { shortText } from './short_values.mjs';
 import { chartOfVegaLite } from './vega_charts.mjs';
 import { Array, Buffer, JSON, Number, Object, Symbol } from './intrinsics.mjs';
 
-const TEXT_CHARACTERS_MAX = 10_000_000;
+const TEXT_CHARACTERS_MAX = 20_000_000;
 const MARKUP_CHARACTERS_MAX = 50_000_000;
 const JSON_CHARACTERS_MAX = 50_000_000;
 const JSON_BYTES_MAX = 4 << 20; // of a message

@@ -17,6 +17,7 @@ import { toScript } from './imports.mjs';
 import { beginInstalls } from './installs.mjs';
 import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
 import { WORKSPACE, importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
+import { wordsOfPromise, wordsOfPromiseIn } from './promises.mjs';
 import { installQuestions } from './questions.mjs';
 import { installKill } from './signals.mjs';
 import { installStacks } from './stacks.mjs';
@@ -101,7 +102,7 @@ export class Session {
     define('__filename', { get: () => main.filename, set: (value) => define('__filename', { value, writable: true }) });
     define('display', { value: (...values) => values.forEach((value) => this.show(value, false)), writable: true });
     // SQL is loaded on its first use.
-    define('hutch', { value: { sql: (text, parameters) => this.sql(text, parameters) }, writable: true });
+    define('hutch', { value: { sql: async (text, parameters) => this.sql(text, parameters) }, writable: true });
     define('_', { value: undefined, writable: true });
     installKill();
     installQuestions();
@@ -233,7 +234,8 @@ export class Session {
     }
     const ofPrograms = noteOfPrograms(done.error?.traceback);
     const ofState = this.snapshots.takeNote();
-    const note = together(together(together(ofState, run.note), ofPrograms), run.remark);
+    const ofPromise = done.ok ? wordsOfPromise(run.source ?? '') : '';
+    const note = [run.note, ofPrograms, run.remark, ofPromise].reduce(together, ofState);
     this.send({ ...done, ...(note && { note }), ...(ofState && { of_state: ofState }), ...times });
     this.snapshots.runIsOver(run.id);
   }
@@ -267,6 +269,7 @@ export class Session {
         source = stripped.code;
         cell.map = stripped.map;
       }
+      run.source = source; // JavaScript
       script = toScript(source, name, message.language === 'typescript');
       cell.map = chained(script.map, cell.map);
       this.snapshots.cellIs({ name, source: cell.source, language: message.language, code: script.code });
@@ -374,7 +377,7 @@ export class Session {
     return done;
   }
 
-  describeEnd({ ending, stray }) {
+  describeEnd({ ending, stray, source = '' }) {
     const done = (exit_code, interrupted, error) =>
       ({ type: 'done', ok: exit_code === 0, exit_code, interrupted, ...(error && { error }) });
     const exit = (status) =>
@@ -388,7 +391,8 @@ export class Session {
     }
     if ('failure' in ending) {
       const error = explain(ending.failure, ending.details, `cell-${this.cells}`);
-      error.traceback += wayOutOf(ending.failure);
+      const ofPromise = error.name === 'TypeError' && wordsOfPromiseIn(source, error, `cell-${this.cells}`);
+      error.traceback += ofPromise ? `(${ofPromise})\n` : wayOutOf(ending.failure);
       return done(1, false, error);
     }
     if (stray) return done(1, false, stray);

@@ -455,7 +455,7 @@ def _box_at(axes, one, is_sideways, place, group, number):
     name = _nearest_name(_tick_names(axes.yaxis if is_sideways else axes.xaxis), place) or str(one.get("label") or number + 1)
     name = f"{name}, {group}" if group and group != name else name
     outliers = [float(value) for value in one.get("fliers", ())]
-    return {"label": name, "min": float(one["whislo"]),
-            "first_quartile": float(one["q1"]), "median": float(one["med"]),
-            "third_quartile": float(one["q3"]), "max": float(one["whishi"]),
-            "outliers": outliers[:ELEMENTS_MAX]}
+    box = {"label": name, "min": one.get("whislo"), "first_quartile": one["q1"], "median": one["med"], "third_quartile": one["q3"],
+           "max": one.get("whishi")}
+    known = {key: value if key == "label" else float(value) for key, value in box.items() if value is not None}
+    return {**known, "outliers": outliers[:ELEMENTS_MAX]} if len(known) == len(box) else known

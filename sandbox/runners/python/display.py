@@ -8,9 +8,9 @@ from hutch_runner.names import names_in_short
 from hutch_runner.patterns import Pattern
 from hutch_runner.plain_json import is_plain, plain
 
-TEXT_CHARACTERS_MAX = 10_000_000
+TEXT_CHARACTERS_MAX = 20_000_000
 MARKUP_CHARACTERS_MAX = 50_000_000
-JSON_CHARACTERS_MAX = 200_000
+TABLE_CHARACTERS_JSON = 200_000
 TABLE_ROWS_TEXT = 20
 TABLE_ROWS_ALL = 60  # so many are shown whole: pandas' default too, so that whoever sets just that gets it
 TABLE_COLUMNS_TEXT = 50
@@ -147,8 +147,11 @@ def _add(name, content, found):
         found["json"] = content
     elif name == "json":
         content = plain(content)
-        if content is not None and len(repr(content)) <= JSON_CHARACTERS_MAX:
+        size = len(repr(content))
+        if content is not None and size <= MARKUP_CHARACTERS_MAX:
             found["json"] = content
+        elif content is not None:
+            found["text"] += f"\n[no json: {size:,} characters are too many]"
     elif name in ("png", "jpeg", "gif", "webp"):
         if content is None:
             return
@@ -276,7 +279,7 @@ def only_counts(pandas, index):
 def _table_json(pandas, frame):
     """Rows as lists. What names the rows comes first, unless it only counts them."""
     # No more is converted than can fit: a cell takes three characters, with what separates it from the next.
-    head = frame.head(min(TABLE_ROWS_JSON, JSON_CHARACTERS_MAX // (3 * max(len(frame.columns), 1)) + 1))
+    head = frame.head(min(TABLE_ROWS_JSON, TABLE_CHARACTERS_JSON // (3 * max(len(frame.columns), 1)) + 1))
     columns = [(str(name), str(kind), head.iloc[:, i]) for i, (name, kind) in
                enumerate(zip(frame.columns, frame.dtypes))]
     described = [{"name": name, "type": kind} for name, kind, _ in columns]
@@ -291,7 +294,7 @@ def _table_json(pandas, frame):
     rows, size = [], 0
     for row in zip(*contents):
         size += len(repr(row))
-        if size > JSON_CHARACTERS_MAX:
+        if size > TABLE_CHARACTERS_JSON:
             break
         rows.append(list(row))
     return {"columns": described, "rows": rows, "row_count": len(frame), "truncated": len(rows) < len(frame)}

@@ -10,6 +10,8 @@ from matplotlib import cbook, container
 from matplotlib.axes import Axes
 
 _KEPT = "hutch_drawn"
+_ENDS_MAX = 500
+_ends = {}  # of the values that boxplot_stats() was given last, by what it has found
 
 
 def watch():
@@ -18,6 +20,7 @@ def watch():
     _replace("violinplot", _with_violins)
     _replace("contour", _with_grid)
     _replace("contourf", _with_grid)
+    _keep_ends()
 
 
 def boxes(axes):
@@ -43,6 +46,35 @@ def contours(axes):
     present = set(map(id, axes.collections))
     return [one for one in _kept(axes, "grids")
             if {id(one[0]), *map(id, getattr(one[0], "collections", None) or ())} & present]
+
+
+def ends_of(*statistics):
+    """The least and the greatest of the values that have these whiskers, quartiles and median; or None, as in another process."""
+    return _ends.get(statistics)
+
+
+def _keep_ends():
+    original = cbook.boxplot_stats
+    if hasattr(original, "hutch_original"):
+        return
+
+    @functools.wraps(original)
+    def boxplot_stats(*arguments, **options):
+        found = original(*arguments, **options)
+        try:
+            for one in found[-_ENDS_MAX:]:
+                known = tuple(float(one[name]) for name in ("whislo", "q1", "med", "q3", "whishi"))
+                values = [*known, *map(float, one["fliers"])]
+                _ends.pop(known, None)  # the newest goes last
+                _ends[known] = min(values), max(values)
+            while len(_ends) > _ENDS_MAX:
+                del _ends[next(iter(_ends))]
+        except Exception:
+            pass  # an unknown matplotlib, or no numbers
+        return found
+
+    boxplot_stats.hutch_original = original
+    cbook.boxplot_stats = boxplot_stats
 
 
 def _replace(name, make):

@@ -50,12 +50,13 @@ def reap_children():
 class Notes:
     """What the user should know of what a cell ran, or has left, that does not show otherwise."""
 
-    def __init__(self, cells, packages, programs, fonts):
+    def __init__(self, cells, packages, programs, fonts, formulas):
         self._cells = cells
         self._packages = packages
         self._children = children.Children()
         self._programs = programs
         self._fonts = fonts
+        self._formulas = formulas
         self._leftovers = None
 
     def add_to(self, done, first):
@@ -66,7 +67,8 @@ class Notes:
             of_files = ""
         of_programs = self._of_programs(done) if self._programs.called else ""
         of_fonts = self._of_fonts() if self._fonts.has_to_tell else ""
-        notes = [note for note in (first, of_files, of_programs, of_fonts, self._packages.take_note(), self._of_loop(), self._children.note()) if note]
+        notes = [note for note in (first, of_files, of_programs, of_fonts, self._formulas.take_note(), self._packages.take_note(), self._of_loop(),
+                                   self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_programs(self, done):

@@ -18,6 +18,22 @@ _OF_GOOGLE = {"api_core": "google-api-core", "auth": "google-auth", "genai": "go
               "oauth2": "google-auth", "protobuf": "protobuf"}
 
 
+_DRAWS_PAGES = "pypdfium2", "draws pages: pypdfium2.PdfDocument(path)[0].render(scale=2).to_pil()"
+_READS_TABLES = "pdfplumber", "reads tables: pdfplumber.open(path).pages[0].extract_tables()"
+_IN_PLACE = {"fitz": _DRAWS_PAGES, "pymupdf": _DRAWS_PAGES, "pdf2image": _DRAWS_PAGES, "camelot": _READS_TABLES, "tabula": _READS_TABLES,
+             "PyPDF2": ("pypdf", "has the same: from pypdf import PdfReader"), "PyPDF4": ("pypdf", "has the same: from pypdf import PdfReader")}
+
+
+def words_in_place_of(module):
+    """What does the same and is here, or nothing."""
+    other, words = _IN_PLACE.get(module.partition(".")[0], ("", ""))
+    if not other:
+        return ""
+    from importlib.util import find_spec
+
+    return f"{other} is here and {words}" if find_spec(other) else ""
+
+
 def index_name_of(module):
     """The package that `module`, a name with dots or without, comes with, as far as that is known to be another name; else ""."""
     top, _, below = module.partition(".")

@@ -65,7 +65,10 @@ def contours(axes):
 
 
 def violins_of_seaborn(axes):
-    """Of each violin with a box in it `(lines, statistics, is_sideways, place)`: a line to the whiskers, one along the box, and the median."""
+    """Of each violin with a box in it `(lines, statistics, is_sideways, place)`: a line to the whiskers, one along the box, and the median.
+
+    The statistics lack the ends where these are not known.
+    """
     if "seaborn" not in sys.modules:
         return
     lines = [(line, *map(numpy.asarray, line.get_data(orig=False))) for line in axes.lines if not label_of(line)]
@@ -78,6 +81,9 @@ def violins_of_seaborn(axes):
             low, high = map(float, whiskers[along])
             first, third = map(float, box[along])
             if low <= first <= median[along][0] <= third <= high:
-                statistics = {"whislo": low, "q1": first, "med": float(median[along][0]), "q3": third, "whishi": high}
+                statistics = {"q1": first, "med": float(median[along][0]), "q3": third}
+                ends = drawn.ends_of(low, *statistics.values(), high)  # its whiskers are those of a box
+                if ends:
+                    statistics.update(whislo=ends[0], whishi=ends[1])
                 yield [median[0], box[0], whiskers[0]], statistics, along == 1, float(median[across][0])
                 break

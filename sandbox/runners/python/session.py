@@ -7,7 +7,7 @@ from time import time_ns
 
 from hutch_runner import (
     absent_programs, adapted_libraries, cells, class_sources, data_limit, display, endings, figures, frame_runs, hutch_module, imported_files, installs, late_threads,
-    library_charts, notebook, process_mains, script_end, shown, snapshots, standard_modules, text_fonts, tracebacks)
+    library_charts, notebook, process_mains, script_end, shown, snapshots, standard_modules, text_fonts, tracebacks, workbook_formulas)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
 from hutch_runner.interrupts import Interrupts
@@ -53,7 +53,8 @@ class Session:
         imported_files.watch(frame_runs.is_library)
         class_sources.watch()
         adapted_libraries.watch()
-        self.notes = endings.Notes(self.cells, self.packages, absent_programs.AbsentPrograms(), text_fonts.TextFonts())
+        self.notes = endings.Notes(self.cells, self.packages, absent_programs.AbsentPrograms(), text_fonts.TextFonts(),
+                                   workbook_formulas.WorkbookFormulas())
         builtins.display = self.display
         builtins.input = refuse_input
 

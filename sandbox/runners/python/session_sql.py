@@ -31,6 +31,11 @@ class VisibleFrames(FrameSource):
                     return FrameHere(frame)
         return None
 
+    def has(self, name):
+        value = next((scope[name] for scope in self.scopes if name in scope), None)
+        return any(kind.__name__ in ("DataFrame", "Table") and kind.__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+                   for kind in type(value).__mro__)
+
     def why_missing(self, name):
         for scope in self.scopes:
             if name in scope:
@@ -98,7 +103,7 @@ def _run(query, parameters):
         if _engine.interrupted:
             raise KeyboardInterrupt from None
         place = _engine.place_of(error, statement)
-        raise SQLError(f"{error}\n{place}".rstrip()) from None
+        raise SQLError(f"{_engine.message_of(error)}\n{place}".rstrip()) from None
     return result
 
 

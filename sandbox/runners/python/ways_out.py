@@ -5,7 +5,7 @@ import sys
 from errno import EACCES, ENOENT, ENOTDIR, EPERM, EROFS
 
 from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
-from hutch_runner.index_names import index_name_of
+from hutch_runner.index_names import index_name_of, words_in_place_of
 from hutch_runner.patterns import Pattern
 from hutch_runner.standard_modules import loaded
 
@@ -40,7 +40,8 @@ def _way_to_get(failure, message):
     awaited, others = installs.what_to_wait_for(package, index_name)
     if awaited:
         return f"(this Python has no {package} yet: {awaited}; then run this again)\n"
-    return f"({_words_for_installing(package, index_name)}{'; meanwhile ' + others if others else ''})\n"
+    words = [words_in_place_of(package), _words_for_installing(package, index_name), f"meanwhile {others}" if others else ""]
+    return f"({'; '.join(filter(None, words))})\n"
 
 
 def _words_for_installing(package, index_name):
@@ -62,16 +63,23 @@ def _words_for_installing(package, index_name):
 
 
 def _way_to_bring(failure, message):
-    """What to do about a file of another machine; empty for any other failure."""
-    from hutch_runner import foreign_paths
+    """What to do about a file of another machine or of another folder, and about one that can only be read; empty for any other failure."""
+    from hutch_runner import foreign_paths, near_files
 
     if isinstance(failure, OSError) and failure.errno is not None and failure.errno not in _NOT_THERE:
         return ""
-    if isinstance(failure, OSError) and failure.filename is not None:
-        return foreign_paths.way_for(os.fsdecode(failure.filename))
+    if isinstance(failure, OSError) and isinstance(failure.filename, (str, bytes, os.PathLike)):
+        if _is_of_program(failure):
+            return ""
+        names = [os.fsdecode(name) for name in (failure.filename, failure.filename2) if name is not None]
+        if failure.errno in (EACCES, EPERM, EROFS) and (told := next(filter(None, map(near_files.words_for_read_only, names)), "")):
+            return f"({told})\n"
+        return foreign_paths.way_for(names[0])
     # Libraries may name it in their words alone.
-    is_of_files = isinstance(failure, OSError) or type(failure).__name__ == "IOException" and "duckdb" in type(failure).__module__
-    return foreign_paths.way_in(message) if is_of_files else ""
+    kind, module = type(failure).__name__, type(failure).__module__
+    of_library = kind == "IOException" and "duckdb" in module or kind == "PackageNotFoundError" and module.startswith(("docx.", "pptx."))
+    is_of_files = isinstance(failure, OSError) or of_library
+    return foreign_paths.way_in(message, is_missing=isinstance(failure, FileNotFoundError)) if is_of_files else ""
 
 
 def _way_to_decode(failure, _message):
@@ -80,9 +88,9 @@ def _way_to_decode(failure, _message):
         return ""
     from hutch_runner import text_encodings
 
-    encoding, is_of_file = text_encodings.encoding_of(failure), text_encodings.is_of_file(failure)
-    if encoding and encoding != failure.encoding:
-        return f"({'the file looks' if is_of_file else 'these bytes look'} like encoding={encoding!r})\n"
+    encodings, is_of_file = text_encodings.of_failure(failure), text_encodings.is_of_file(failure)
+    if encodings and encodings[0] != failure.encoding:
+        return f"({'the file looks' if is_of_file else 'these bytes look'} like {text_encodings.in_words(encodings)})\n"
     return "(read_file says what that file may be)\n" if is_of_file else ""
 
 
@@ -211,11 +219,15 @@ def _missing_programs(failure):
             # A list is a program and what it gets, which may be a script again, of `bash -c`.
             words = [step.cmd] if isinstance(step.cmd, (str, bytes)) else step.cmd
             return [os.path.basename(name) for word in words for name in absent_programs.programs_of(os.fsdecode(word))]
-        if isinstance(step, FileNotFoundError) and _last_frame_of(step).name == "_execute_child":
+        if _is_of_program(step):
             return [os.path.basename(os.fsdecode(step.filename))]
         seen.add(id(step))
         step = step.__cause__ or step.__context__
     return []
+
+
+def _is_of_program(failure):
+    return isinstance(failure, FileNotFoundError) and _last_frame_of(failure).name == "_execute_child"
 
 
 def _last_frame_of(failure):

@@ -169,7 +169,7 @@ class Session:
             place = self.engine.place_of(failure.error, failure.statement)
         except Exception:  # it looks at the user's data: what fails there is not to end the session
             place = ""
-        return failed(name, str(failure.error), place=place)
+        return failed(name, self.engine.message_of(failure.error), place=place)
 
 
 def values_of(parameters):

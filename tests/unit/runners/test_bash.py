@@ -308,3 +308,18 @@ def test_paths_of_other_machines(bash, code, way):
     told = [line for line in ended.stderr.splitlines() if line.startswith("hutch: ")]
     assert len(told) == (way is not None) and (not told or told[0].startswith(way)), ended
     assert bash("echo next").stdout == "next\n"
+
+
+@pytest.mark.parametrize("code, told", [
+    ("cat Sales.csv", "sales.csv"), ("cat <SALES.CSV", "sales.csv"), ("cat /data/sales.csv", "sales.csv"), ("head 'Sales Report.csv'", "sales_report.csv"),
+    ("python3 -c 'open(\"Sales.csv\")'", "sales.csv"), ("cat nosuch.csv Sales.csv", "sales.csv"), ("cat /mnt/user-data/uploads/sales.csv", "sales.csv"),
+    ("cat /home/anna/sales.csv", "sales.csv"), ("set -euo pipefail; IFS=s; PATH=/nosuch; set -f; /bin/cat Sales.csv", "sales.csv"),
+    ("cat Sales.csv | wc -l", None), ("cat sales.csv; false", None), ("cat nosuch.csv", None), ("cat <<E; false\nSales.csv\nE", None),
+    ("echo http://host/Sales.csv; false", None), ("cat $x/Sales.csv *.CSV", None)])
+def test_files_that_are_elsewhere(bash, tmp_path, code, told):
+    for name in ("sales.csv", "sales_report.csv"):
+        (tmp_path / "workspace" / name).write_text("a\n1\n")
+    ended = bash(code)
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("hutch: ")]
+    assert lines == ([f"hutch: there is {tmp_path}/workspace/{told}"] if told else []), ended
+    assert bash("declare -F __hutch_explain_near || echo next").stdout == "next\n"

@@ -397,3 +397,67 @@ def test_the_way_to_files_of_a_chat(shared_javascript, code, way):
     ending = shared_javascript.run(f"var fs = require('fs'); {code}")
     last = ending.stderr.splitlines()[-1]
     assert not ending.ok and (last.startswith(way) if way else last[0] != "("), ending
+
+
+@pytest.mark.parametrize("code, told", [
+    ("fs.readFileSync('Sales.csv')", "sales.csv"), ("await fs.promises.readFile('/data/SALES.csv')", "sales.csv"), ("fs.createReadStream('Sales Report.csv');", "sales_report.csv"),
+    ("fs.readFileSync('/mnt/user-data/uploads/sales.csv')", "sales.csv"), ("fs.copyFileSync('/Users/anna/sales.csv', 'b.csv')", "sales.csv"),
+    ("fs.readdirSync('/data/Folder/')", "folder"), ("fs.readFileSync('u\\u0308bersicht.csv')", "\u00fcbersicht.csv"),
+    ("fs.readFileSync('nosuch.csv')", None), ("require('child_process').execFileSync('Folder')", None), ("fs.readFileSync('sales.csv/x')", None),
+])
+def test_files_that_are_elsewhere(shared_javascript, code, told):
+    for name in ("sales.csv", "sales_report.csv", "\u00fcbersicht.csv"):
+        (shared_javascript.cwd / name).write_text("a\n1\n")
+    (shared_javascript.cwd / "folder").mkdir(exist_ok=True)
+    ending = shared_javascript.run(f"var fs = require('fs'); {code}")
+    last = ending.stderr.splitlines()[-1]
+    assert not ending.ok and (last == f"(there is {shared_javascript.cwd}/{told})" if told else last[0] != "("), ending
+
+
+GIVES, IS = "(hutch.sql() gives a Promise: (await hutch.sql(...)) is its value)", "(rows is a Promise: await it)"
+
+
+@pytest.mark.parametrize("code, told", [
+    ("var rows = Promise.resolve([1]); rows.length", IS), ("const made = async () => [1]; const rows = made(); rows[0]", IS), ("var rows = fetch('data:,x'); console.log(rows.status)", IS),
+    ("var rows = Promise.resolve([1]); rows.map((row) => row)", IS), ("async function main() { const rows = hutch.sql('SELECT 1'); return rows.filter(Boolean); }\nawait main()", IS),
+    ("let rows: Promise<number[]> = Promise.resolve([1]); rows?.length", IS), ("await hutch.sql('SELECT count(*)').length", GIVES),
+    ("hutch.sql(\"SELECT 1 AS a\").map((row) => row.a)", GIVES),
+    ("const values = await hutch.sql('SELECT 1'); values.length", None), ("(await hutch.sql('SELECT 1')).length", None), ("hutch.sql('SELECT 1').then((values) => values.length)", None),
+    ("const made = Promise.resolve(5); made.finally(() => 1)", None), ("const ok = {}; ok.rows = Promise.resolve(1); ok.rows", None),
+    ("const [a, b] = await Promise.all([hutch.sql('SELECT 1'), hutch.sql('SELECT 2')]); a.length + b.length", None), ("null.map()", None),
+    ("const text = 'rows is'; text.length", None), ("throw new Error('rows.length')", None)])
+def test_a_promise_that_is_taken_for_its_value(start, code, told):
+    ending = start("javascript").run(code, language="typescript" if ": Promise" in code else "javascript")
+    said = f"({ending.done.get('note', '')})" if ending.ok else ending.stderr.splitlines()[-1]
+    if told and ": Promise" in code:
+        assert told[1:-1] in said, ending
+    else:
+        assert said == told if told else "Promise:" not in said, ending
+
+
+@pytest.mark.parametrize("code", [
+    "[[1], [2]].map(p => p.length)", "function total(p) { return p.length }", "for (const p of [[1]]) p[0]", "console.log('p.length')",
+    "const p2 = load(); p2.then((r) => r.length); const label = 'p2.length'", "const t1 = load(); t1[Symbol.toStringTag]",
+    "function other() { const rows = hutch.sql('SELECT 1'); return rows } { const rows = [1, 2]; rows.length }", "p.length",
+    "let q = [1]; q.length; q = load()", "const q = load(); q instanceof Promise ? (await q).length : q.length", "const q = load(); q.cancel?.()",
+    "const q = Object.assign(load(), { pid: 5 }); q.pid", "const fetch = () => [1]; fetch('x').length", "const load = () => [1]; load().length",
+    "const cfg = null; const used = 'p.x'; cfg.y", "const cfg = null; const q = load(); q.x; cfg.y", "[null].map((p) => p.length)", "[{}].map((p) => p.map())",
+    "const cfg = {}; const got = () => p.x.y; cfg.x.y", "outer()", "const { a: { length } } = {}; p.x.length", "const q = load(); q.x; fs.readFileSync('/Users/anna/a.csv')"])
+def test_what_is_no_promise_is_called_none(start, code):
+    javascript = start("javascript")
+    assert javascript.run("var fs = require('fs'); const load = async () => [1]; const p = load(); function outer() { const p = {}; p.map() }").ok
+    ending = javascript.run(code)
+    assert "Promise:" not in ending.stderr + ending.done.get("note", ""), ending
+    assert "readFileSync" not in code or "this session sees no files" in ending.stderr.splitlines()[-1], ending
+
+
+@pytest.mark.parametrize("code", ["p.map((one) => one)", "p[0].name", "[1].map(() => p.x.y)", "new p.Kind()"])
+def test_a_promise_of_an_earlier_run_that_is_taken_for_its_value(start, code):
+    javascript = start("javascript")
+    assert javascript.run("const load = async () => [1]; const p = load()").ok
+    assert javascript.run(code).stderr.splitlines()[-1] == "(p is a Promise: await it)"
+
+
+def test_paths_are_explained_where_the_working_directory_is_gone(start):
+    code = "const fs = require('fs'); fs.mkdirSync('gone'); process.chdir('gone'); fs.rmdirSync('../gone'); fs.readFileSync('/Users/anna/a.csv')"
+    assert start("javascript").run(code).stderr.splitlines()[-1].startswith("(this session sees no files of the user's machine")

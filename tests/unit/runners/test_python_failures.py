@@ -144,13 +144,18 @@ def test_a_module_that_is_gone(python):
     assert ending.error["name"] == "ZeroDivisionError" and "from before" not in ending.stderr
 
 
+WESTERN = "encoding='cp1252', or cp1250 (Central Europe) or cp1254 (Turkish) where letters look wrong"
+
+
 @pytest.mark.parametrize("code, way", [
-    ("pd.read_csv('old.csv')", "(the file looks like encoding='cp1252')"), ("pd.read_csv('old.csv', engine='python')", "(the file looks like encoding='cp1252')"),
-    ("open('old.csv').read()", "(the file looks like encoding='cp1252')"), ("for line in open('late.csv'): pass", "(the file looks like encoding='cp1252')"),
-    ("import json; json.load(open('old.csv'))", "(the file looks like encoding='cp1252')"), ("pd.read_csv('wide.csv')", "(the file looks like encoding='utf-16')"),
+    ("pd.read_csv('old.csv')", f"(the file looks like {WESTERN})"), ("pd.read_csv('old.csv', engine='python')", f"(the file looks like {WESTERN})"),
+    ("open('old.csv').read()", f"(the file looks like {WESTERN})"), ("for line in open('late.csv'): pass", f"(the file looks like {WESTERN})"),
+    ("import json; json.load(open('old.csv'))", f"(the file looks like {WESTERN})"), ("pd.read_csv('wide.csv')", "(the file looks like encoding='utf-16')"),
     ("open('wide.csv').read()", "(the file looks like encoding='utf-16')"), ("open('bare.csv').read()", "(the file looks like encoding='utf-16-le')"),
-    ("open('new.csv', encoding='ascii').read()", "(the file looks like encoding='utf-8')"), ("b'M\\xfcller'.decode()", "(these bytes look like encoding='cp1252')"),
-    ("open('russian.csv').read()", "(read_file says what that file may be)"), ("open('picture.png').read()", "(read_file says what that file may be)"),
+    ("open('new.csv', encoding='ascii').read()", "(the file looks like encoding='utf-8')"), ("b'M\\xfcller'.decode()", f"(these bytes look like {WESTERN})"),
+    ("open('russian.csv').read()", "(the file looks like encoding='cp1251', or koi8_r or cp1253)"),
+    ("pd.read_csv('japanese.csv')", "(the file looks like encoding='shift_jis', or gb18030)"), ("open('chinese.csv').read()", "(the file looks like encoding='gb18030', or euc_kr or big5)"),
+    ("open('greek.csv').read()", "(the file looks like encoding='cp1253', or cp1251 or koi8_r)"), ("open('picture.png').read()", "(read_file says what that file may be)"),
     ("open('damaged.csv').read()", "(read_file says what that file may be)"), ("b'\\x00\\xff'.decode()", None), ("'ü'.encode('ascii')", None),
 ])
 def test_the_encoding_that_a_text_may_have(encoded, code, way):
@@ -167,6 +172,7 @@ def encoded(tmp_path_factory, request):
         for name, content in {
                 "old": text.encode("cp1252"), "late": b"a;b\n" + b"x;1\n" * 90_000 + text.encode("cp1252"), "wide": text.encode("utf-16"),
                 "bare": text.encode("utf-16-le"), "new": text.encode(), "russian": "Привет мир, как дела".encode("cp1251"),
+                "japanese": "品名,値\nテスト,1\n".encode("shift_jis"), "chinese": "名,市\n张,北京\n".encode("gb18030"), "greek": "Καλημέρα κόσμε".encode("cp1253"),
                 "damaged": text.encode() * 9 + b"\xff"}.items():
             (runner.cwd / f"{name}.csv").write_bytes(content)
         (runner.cwd / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
@@ -225,3 +231,62 @@ def test_the_way_of_files_of_other_machines(python, code, way):
 def test_locales_that_are_not_there(python, code):
     assert python.run(f"import locale; {code}").stderr.splitlines()[-1].startswith("(only C.UTF-8 and C exist here; f'{1234.5:,.2f}'")
     assert python.run("f'{1234.5:,.2f}'.translate({44: '.', 46: ','})").text == "'1.234,50'"
+
+
+ELSEWHERE = [("open('Sales.csv')", "sales.csv"), ("import pathlib; pathlib.Path('/data/SALES.csv').read_text()", "sales.csv"), ("open(b'Sales.csv')", "sales.csv"),
+             ("open('Sales Report.csv')", "sales_report.csv"), ("open('u\u0308bersicht.csv')", "\u00fcbersicht.csv"), ("import os; os.listdir('/data/Folder/')", "folder"),
+             ("open('/mnt/user-data/uploads/sales.csv')", "sales.csv"), ("open('C:\\\\Users\\\\anna\\\\sales.csv')", "sales.csv"), ("open('/Users/anna/sales.csv')", "sales.csv"),
+             ("raise FileNotFoundError('/data/sales.csv')", "sales.csv"), ("raise OSError('cannot open file: Sales.csv')", "sales.csv"),
+             ("import pandas; pandas.read_csv('/mnt/data/sales.csv')", "sales.csv"), ("hutch.sql(\"SELECT * FROM 'Sales.csv.'\")", None),
+             ("open('nosuch.csv')", None), ("raise OSError('a quarrel about Sales.csv')", None), ("raise ConnectionError('sales.csv')", None),
+             ("import glob; open('*.csv')", None), ("open('sales.csv/')", "sales.csv"), ("open(-5)", None)]
+
+
+@pytest.mark.parametrize("code, told", ELSEWHERE)
+def test_files_that_are_elsewhere(python, code, told):
+    for name in ("sales.csv", "sales_report.csv", "\u00fcbersicht.csv"):
+        (python.cwd / name).write_text("a\n1\n")
+    (python.cwd / "folder").mkdir(exist_ok=True)
+    last = python.run(code).stderr.splitlines()[-1]
+    assert last == f"(there is {python.cwd}/{told})" if told else not last.startswith("(there is"), last
+
+
+def test_a_place_of_outputs_is_told_with_the_file(python):
+    (python.cwd / "sales.csv").write_text("a\n1\n")
+    last = python.run("open('/mnt/user-data/outputs/sales.csv')").stderr.splitlines()[-1]
+    assert last.startswith("(this session has no /mnt/user-data/outputs: ") and last.endswith(f"; there is {python.cwd}/sales.csv)"), last
+
+
+def test_a_program_that_is_not_there_is_no_file(python):
+    (python.cwd / "ruby").mkdir(exist_ok=True)
+    assert python.run("import subprocess; subprocess.run(['ruby'])").stderr.splitlines()[-1].startswith("(there is no Ruby here")
+
+
+@pytest.mark.parametrize("code", ["import docx; docx.Document('Sales.csv')", "import pptx; pptx.Presentation('Sales.csv')", "import pypdfium2; pypdfium2.PdfDocument('Sales.csv')",
+                                  "import polars; polars.read_csv('/data/sales.csv')", "import pyarrow.parquet as p; p.read_table('Sales.csv')", "import duckdb; duckdb.sql(\"FROM 'Sales.csv'\")"])
+def test_files_that_are_elsewhere_as_libraries_name_them(extras, code):
+    (extras.cwd / "sales.csv").write_text("a\n1\n")
+    assert extras.run(code).stderr.splitlines()[-1] == f"(there is {extras.cwd}/sales.csv)"
+
+
+@pytest.mark.parametrize("module, way", [("fitz", "pypdfium2 is here and draws pages: "), ("pymupdf", "pypdfium2 is here"), ("pdf2image", "pypdfium2 is here"),
+                                         ("camelot.io", "pdfplumber is here and reads tables: "), ("PyPDF2", "pypdf is here")])
+def test_what_is_here_in_place_of_a_library(extras, start, module, way):
+    last = extras.run(f"import {module}").stderr.splitlines()[-1]
+    assert last.startswith(f"({way}") and "this Python has no" in last, last
+    plain = start("python").run(f"import sys, importlib.util; importlib.util.find_spec = lambda name: None\nimport {module}")
+    assert " is here" not in plain.stderr
+
+
+def test_a_page_is_drawn_as_it_is_said(extras):
+    made = extras.run("from reportlab.pdfgen.canvas import Canvas\nc = Canvas('a.pdf', (100, 50)); c.showPage(); c.save()\n"
+                      "import pypdfium2, pdfplumber; path = 'a.pdf'\nimport subprocess\nsubprocess.run(['pdftoppm'])")
+    said = made.stderr.splitlines()[-1]
+    assert "pypdfium2 draws pages (PdfDocument(path)[0].render(scale=2).to_pil())" in said
+    assert extras.run("pypdfium2.PdfDocument(path)[0].render(scale=2).to_pil().size").text == "(200, 100)"
+    assert extras.run("pdfplumber.open(path).pages[0].extract_tables()").text == "[]"
+
+
+def test_paths_are_explained_where_the_working_directory_is_gone(start):
+    ending = start("python").run("import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\nopen('/Users/anna/a.csv')")
+    assert ending.stderr.splitlines()[-1].startswith("(this session sees no files of the user's machine"), ending

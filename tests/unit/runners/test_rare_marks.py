@@ -60,6 +60,21 @@ def test_violins_of_seaborn(extras, axes):
     assert kind == "box" and [(one["label"], one["median"], one["max"]) for one in elements] == [("a", 3, 5), ("b", 4, 9)]
 
 
+@pytest.mark.parametrize("options", ["x=v", "y=v", "y=v, inner='box', cut=0", "x=v, split=True, hue=['a'] * 6"])
+def test_violins_of_seaborn_end_where_the_values_do(extras, options):
+    extras.run("import matplotlib.pyplot as plt, pandas as pd, seaborn as sns")
+    kind, elements = marks_of(extras, f"v = [1, 2, 3, 4, 5, 100]; sns.violinplot({options})")
+    ends = [(one["min"], one["max"], one["outliers"]) for one in elements]
+    assert kind == "box" and ends == [(1, 100, [])], elements
+
+
+@pytest.mark.parametrize("code", ["sns.violinplot(y=v); __import__('hutch_runner.drawn', fromlist=['x'])._ends.clear()", "sns.violinplot(x=v, log_scale=True)"])
+def test_ends_that_nobody_knows_are_left_out(extras, code):
+    extras.run("import matplotlib.pyplot as plt, seaborn as sns; v = [1, 2, 3, 4, 5, 100]")
+    kind, (one,) = marks_of(extras, code)
+    assert kind == "box" and set(one) == {"label", "first_quartile", "median", "third_quartile"}, one
+
+
 # --- others ----------------------------------------------------------------------------------------
 
 

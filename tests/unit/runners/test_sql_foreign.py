@@ -60,6 +60,44 @@ def test_a_workbook_is_a_table(both):
     assert rows(sql, "SELECT sum(x) FROM 'b.xlsx'") == [[[10]]]  # as it is now
 
 
+BOOKS = """import openpyxl
+for name, sheets in (('report.xlsx', ['Sales 2024', 'Lookup', "An's"]), ('single.xlsx', ['Only']), ('veiled.xlsx', ['Old', 'Now', 'Keys'])):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, sheet in enumerate(sheets):
+        page = book.create_sheet(sheet)
+        page.append(['x'])
+        page.append([number])
+        if sheet in ('Old', 'Keys'):
+            page.sheet_state = 'hidden'
+    book.active = 1 if len(sheets) > 1 else 0
+    book.save(name)
+"""
+
+
+def test_several_sheets_are_told_of_once(both):
+    python, sql = both
+    assert python.run(BOOKS).ok
+    for name, note in (("report.xlsx", "report.xlsx: 3 sheets, this is 'Sales 2024'; FROM 'report.xlsx#Lookup' is another"),
+                       ("veiled.xlsx", "veiled.xlsx: 3 sheets, this is 'Old' (hidden); FROM 'veiled.xlsx#Now' is another; hidden: Old, Keys"),
+                       ("single.xlsx", None), ("report.xlsx", None), ("veiled.xlsx#Keys", None)):
+        ending = sql.run(f"SELECT x FROM '{name}'")
+        assert ending.ok and ending.done.get("note") == note, ending.done
+    assert rows(sql, "SELECT x FROM 'report.xlsx#An''s'") == [[[2]]]
+
+
+@pytest.mark.parametrize("code, way", [
+    ("FROM read_xlsx('report.xlsx')", "FROM 'report.xlsx'; its sheets: 'report.xlsx#Sales 2024', 'report.xlsx#Lookup', 'report.xlsx#An''s')"),
+    ("FROM read_xlsx('report.xlsx', sheet = 'Lookup')", "FROM 'report.xlsx#Lookup')"), ("FROM st_read('report.xlsx', layer='An''s')", "FROM 'report.xlsx#An''s')"),
+    ("FROM read_xlsx('single.xlsx')", "FROM 'single.xlsx')"), ("FROM read_xlsx('nosuch.xlsx')", "FROM 'book.xlsx', or 'book.xlsx#Sheet')"),
+    ("LOAD excel", "FROM 'book.xlsx', or 'book.xlsx#Sheet')")])
+def test_workbooks_need_no_extension(both, code, way):
+    python, sql = both
+    assert python.run(BOOKS).ok
+    said = sql.run(code).stderr
+    assert said.endswith(f"(workbooks are read without it: {way}\n"), said
+
+
 def test_a_database_of_sqlite_is_attached(both):
     python, sql = both
     with sqlite3.connect(python.cwd / "app.db") as database:

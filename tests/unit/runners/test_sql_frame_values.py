@@ -43,7 +43,7 @@ def test_decimals_divide_as_decimals(python, sql):
 def test_a_table_that_hides_a_frame_is_told_of(python, sql):
     python.run("sales = pd.DataFrame({'a': [1, 2]})")
     assert "note" not in sql.run("SELECT * FROM sales").done
-    note = "sales is a table of the database now, and goes before Python's DataFrame of that name"
+    note = "sales is the table now, not Python's DataFrame"
     assert sql.run("CREATE TABLE sales AS SELECT * FROM sales").done["note"] == note
     assert "note" not in sql.run("SELECT * FROM sales; CREATE TABLE other AS SELECT * FROM sales").done
     python.run("other_frame = sales")

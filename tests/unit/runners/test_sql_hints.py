@@ -1,5 +1,7 @@
 """What DuckDB's runner says to those who write the SQL of another database."""
 
+import gzip
+
 import pytest
 
 TABLE = "CREATE OR REPLACE TABLE s AS SELECT DATE '2024-01-01' AS d, 'a' AS t, 1 AS x"
@@ -28,10 +30,39 @@ def test_words_of_other_databases(duck, code, instead):
     assert said.splitlines()[-1].startswith(f"(this is DuckDB: {instead}"), said
 
 
-def test_a_file_that_is_no_utf8_has_a_way_that_loses_no_rows(duck):
-    (duck.cwd / "old.csv").write_bytes("Дата;x\n1;2\n".encode("cp1251"))
-    said = duck.run("SELECT * FROM 'old.csv'").stderr.splitlines()
-    assert said[-1].startswith("(pandas reads files in any encoding") and "ignore_errors leaves rows out" in said[-1], said
+WESTERN = "encoding='cp1252', or cp1250 (Central Europe) or cp1254 (Turkish) where letters look wrong"
+RUSSIAN = "Дата;Имя\nМосква;Петров\n".encode("cp1251")
+FILES = {"sj.csv": "品名,値\nテスト,1\n".encode("shift_jis"), "ru.csv": RUSSIAN, "late.csv": b"a;b\n" + b"x;1\n" * 300_000 + RUSSIAN, "ru.csv.gz": gzip.compress(RUSSIAN),
+         "old.csv": "Größe;€\n1;2\n".encode("cp1252"), "pl.csv": "imię;miasto\nŁukasz;Łódź\nAgnieszka;Gdańsk\n".encode("cp1250")}
+
+
+@pytest.mark.parametrize("name, words, encoding", [
+    ("sj.csv", "encoding='shift_jis', or gb18030", "shift_jis"), ("ru.csv", "encoding='cp1251', or koi8_r:", "cp1251"),
+    ("late.csv", "encoding='cp1251', or koi8_r:", "cp1251"), ("ru.csv.gz", "encoding='cp1251', or koi8_r:", "cp1251"),
+    ("old.csv", WESTERN, "cp1252"), ("pl.csv", WESTERN, "cp1252")])
+def test_a_file_that_is_no_utf8_has_a_way_that_loses_no_rows(duck, name, words, encoding):
+    (duck.cwd / name).write_bytes(FILES[name])
+    ending = duck.run(f"SELECT * FROM '{name}'")
+    last = ending.stderr.splitlines()[-1]
+    assert last.startswith(f"({name} looks like {words}") and f"df = pd.read_csv('{name}', encoding='{encoding}')" in last, last
+    assert last.endswith("ignore_errors leaves rows out)"), last
+    assert len(ending.stderr.splitlines()) <= 8 and f"  file = {name}\n" in ending.stderr and "UTF-16" not in ending.stderr, ending.stderr
+
+
+@pytest.mark.parametrize("code, name", [("SELECT * FROM 'old.json'", "old.json"), ("SELECT * FROM read_text('old.txt')", "old.txt")])
+def test_other_files_that_are_no_utf8(duck, code, name):
+    (duck.cwd / name).write_bytes('[{"a": "Müller"}]'.encode("cp1252"))
+    last = duck.run(code).stderr.splitlines()[-1]
+    assert last.startswith(f"({name} looks like encoding='cp1252', or cp1250 (Central Europe)") and f"open('{name}', encoding='cp1252').read()" in last, last
+
+
+@pytest.mark.parametrize("code, kept", [
+    ("SELECT * FROM read_csv('bad.csv', delim=',', auto_detect=false, columns={'a': 'INT', 'b': 'INT'})", ["file = bad.csv", "delimiter = , (Set By User)"]),
+    ("SELECT * FROM read_csv('bad.csv', header=true, delim=',', auto_detect=false, columns={'a': 'INT'})", ["file = bad.csv", "header = true (Set By User)"])])
+def test_of_what_duckdb_lists_of_a_file_stays_what_helps(duck, code, kept):
+    (duck.cwd / "bad.csv").write_bytes(b"a,b\n1,2\nx,3\n1,2,3\n")
+    said = duck.run(code).stderr
+    assert all(f"  {line}" in said for line in kept) and "sample_size = " not in said and "null_padding = " not in said, said
 
 
 @pytest.mark.parametrize("code", ["SELECT nosuch FROM s", "SELECT nosuch(1)", "SELECT", "SELECT * FROM nosuch", "SELECT \"nosuch\" FROM s", "SELECT ']'::nosuch"])
@@ -125,12 +156,16 @@ def test_the_advice_for_commas_holds(german, code):
     assert german.run(code).ok, german.run(code).stderr
 
 
-@pytest.mark.parametrize("content, options, encoding", [
-    ("Größe;€\n".encode("cp1252"), ", encoding='latin-1'", "cp1252"), ("Größe;€\n1;2\n".encode("cp1252"), "", "cp1252"), ("Größe;€\n1;2\n".encode("utf-16"), "", "utf-16")])
-def test_other_encodings_have_the_way_by_pandas(duck, content, options, encoding):
-    (duck.cwd / "other.csv").write_bytes(content)
+@pytest.mark.parametrize("text, encoding, options, way", [
+    ("Größe;€\n1;2\n", "cp1252", ", encoding='latin-1'", "df = pd.read_csv('other.csv', encoding='cp1252')"),
+    ("Größe;Ä\n1;2\n", "cp1252", "", "read_csv('other.csv', encoding='latin-1') here, or df = pd.read_csv('other.csv', encoding='cp1252')"),
+    ("Größe;€\n1;2\n", "utf-16", "", "read_csv('other.csv', encoding='utf-16') here, or df = pd.read_csv('other.csv', encoding='utf-16')")])
+def test_encodings_that_duckdb_has(duck, text, encoding, options, way):
+    (duck.cwd / "other.csv").write_bytes(text.encode(encoding))
     last = duck.run(f"SELECT * FROM read_csv('other.csv'{options})").stderr.splitlines()[-1]
-    assert last.startswith("(pandas reads files in any encoding") and f"encoding='{encoding}')" in last, last
+    assert f": {way} in Python, which is a table here" in last, last
+    if "here, or" in way:
+        assert duck.run(f"SELECT * FROM {way.partition(' here')[0]}").ok
 
 
 @pytest.mark.parametrize("code, name", [
@@ -158,3 +193,24 @@ def test_paths_of_other_machines(duck, path, way, code):
 def test_paths_of_other_machines_for_sqlite(sql, path, way):
     last = sql.run(f'SELECT * FROM "{path}"').stderr.splitlines()[-1]
     assert last.startswith(f"({way}") if way else "--mount" not in last, last
+
+
+ELSEWHERE = ["SELECT * FROM 'Quarters.csv'", 'SELECT * FROM "/data/quarters.csv"', 'SELECT * FROM "/mnt/user-data/uploads/quarters.csv"', 'SELECT * FROM "quar ters.csv"']
+
+
+@pytest.mark.parametrize("code", [*ELSEWHERE, "SELECT * FROM read_csv('/data/QUARTERS.csv')", "SELECT * FROM 'Quarters.nosuch'"])
+def test_files_that_are_elsewhere(duck, code):
+    told_of_files_elsewhere(duck, code)
+
+
+@pytest.mark.parametrize("code", [*ELSEWHERE, "ATTACH '/data/quarters.csv' AS q"])
+def test_files_that_are_elsewhere_for_sqlite(sql, code):
+    told_of_files_elsewhere(sql, code)
+
+
+def told_of_files_elsewhere(runner, code):
+    for name in ("quarters.csv", "quar_ters.csv", "quarters.nosuch"):
+        (runner.cwd / name).write_text("a\n1\n")
+    name = "quar_ters.csv" if " ters" in code else "quarters.nosuch" if "nosuch" in code else "quarters.csv"
+    last = runner.run(code).stderr.splitlines()[-1]
+    assert last == f"(there is {runner.cwd}/{name})", last

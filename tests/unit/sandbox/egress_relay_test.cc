@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,11 +13,13 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/fd.h"
 #include "sandbox/egress/http_head.h"
 #include "sandbox/egress/http_relay.h"
 #include "sandbox/egress/session.h"
+#include "sandbox/egress/session_advice.h"
 
 namespace {
 
@@ -66,6 +69,30 @@ class EgressRelay : public ::testing::Test {
     return got;
   }
 
+  // Has the client ask for this host, whatever the rules say of it.
+  void ask_for(const std::string& host) {
+    connection_->host = host;
+    const std::string port = std::to_string(connection_->port);
+    request_ = "GET /x HTTP/1.1\r\nHost: " + host + ":" + port + "\r\n";
+  }
+  // Allows the host no other requests than those with this method.
+  void allow_only(const std::string& method) {
+    const std::string port = std::to_string(connection_->port);
+    session_->set_rules(
+        {sandbox::parse_network_rule(method + " host.test:" + port + "/*").value()});
+  }
+  // Returns what the box was told of the first refusal.
+  nlohmann::json refusal() {
+    std::array<char, 4096> packet{};
+    while (true) {
+      const ssize_t got = ::recv(box_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+      if (got <= 0) return {};
+      auto event = nlohmann::json::parse(std::string(packet.data(), static_cast<size_t>(got)));
+      if (event.value("event", "") == "refused") return event;
+    }
+  }
+  std::string port() const { return std::to_string(connection_->port); }
+
   std::int64_t received() const { return connection_->received; }
   std::int64_t counted() const { return meter_->untold(); }
   std::int64_t sent() const { return connection_->sent; }
@@ -108,6 +135,37 @@ std::string hints(int count) {
   std::string text;
   while (count-- > 0) text += kHint;
   return text;
+}
+
+// The code that is refused is told what helps, the box which rule would.
+TEST_F(EgressRelay, ARefusalByTheRulesNamesTheMissingOne) {
+  ask_for("other.test");
+  const std::string got = ask("", "");
+  EXPECT_NE(got.find("not allowed by this session's network policy. Whoever runs hutch can allow"),
+            std::string::npos)
+      << got;
+  const auto told = refusal();
+  EXPECT_EQ(told.value("reason", ""), kNotAllowed) << told;
+  EXPECT_EQ(told.value("missing_rule", ""), "other.test:" + port()) << told;
+  EXPECT_FALSE(told.contains("host_is_allowed")) << told;
+}
+
+TEST_F(EgressRelay, ARefusedRequestIsToldApartFromARefusedHost) {
+  allow_only("POST");
+  const std::string got = ask("", "");
+  EXPECT_NE(got.find("GET / of this host is not allowed by"), std::string::npos) << got;
+  EXPECT_NE(got.find("sessions allow"), std::string::npos) << got;
+  const auto told = refusal();
+  EXPECT_EQ(told.value("missing_rule", ""), "host.test:" + port()) << told;
+  EXPECT_TRUE(told.value("host_is_allowed", false)) << told;
+}
+
+TEST_F(EgressRelay, WhatNoRuleWouldMendNamesNone) {
+  const std::string got = ask("Host: third.test\r\n", "");
+  EXPECT_EQ(got.find("Whoever runs hutch"), std::string::npos) << got;
+  const auto told = refusal();
+  EXPECT_NE(told.value("reason", ""), "") << told;
+  EXPECT_FALSE(told.contains("missing_rule")) << told;
 }
 
 // One write, so that the door reads the first bytes together with the head.

@@ -107,7 +107,7 @@ TEST_F(UnderwayTest, BytesAreToldSoonThoughNothingEnds) {
 }
 
 TEST_F(UnderwayTest, RefusalsThatComeTooFastAreToldByTheirNumber) {
-  for (int i = 0; i < 300; ++i) events_->tell_refusal("a.test", 0, "no", {});
+  for (int i = 0; i < 300; ++i) events_->tell_refusal("a.test", 0, {"no"}, {});
   std::int64_t told = 0;
   for (const json& event : heard()) told += event.value("more", 1);
   EXPECT_GE(told, 200);

@@ -110,6 +110,51 @@ TEST(EndByMessage, WhatMakesAnExceptionOfItsTimeoutHasTimedOut) {
   EXPECT_FALSE(run.exit_code.has_value());
 }
 
+TEST(EndByExit, ARunThatHadAllItsTimeIsNotToldToAskForMore) {
+  Observed observed;
+  observed.stop_cause = Cause::kTimeout;
+  observed.own_process = true;
+  observed.most_seconds = 4;
+  const auto said = [&observed](std::int64_t seconds, bool background = false) {
+    observed.timeout_seconds = seconds;
+    observed.background = background;
+    return by_exit(SIGKILL, observed).error->message;
+  };
+  EXPECT_EQ(said(3),
+            "the run took longer than the 3 seconds that it had; give it more (timeout_seconds), "
+            "or use background: true");
+  EXPECT_EQ(said(3, true),
+            "the run took longer than the 3 seconds that it had; give it more, or none: "
+            "timeout_seconds is what you choose");
+  observed.limits.run_seconds = 4;
+  EXPECT_EQ(said(4),
+            "the run took longer than the 4 seconds that it had; limits.run_seconds is 4: use "
+            "background: true");
+  observed.limits.run_seconds = 600;
+  EXPECT_EQ(said(4),
+            "the run took longer than the 4 seconds that it had; 4 is the most here: use "
+            "background: true");
+  EXPECT_EQ(said(4, true),
+            "the run took longer than the 4 seconds that it had; leave timeout_seconds out: then "
+            "it has no end");
+  observed.most_seconds = 0;
+  EXPECT_NE(said(4).find("give it more (timeout_seconds)"), std::string::npos) << "nobody says";
+}
+
+TEST(EndByExit, WhatIsLostIsWhatWasMadeSinceItWasStored) {
+  Observed observed;
+  EXPECT_EQ(by_exit(SIGSEGV, observed).error->lost,
+            "python interpreter restarted: variables and imports lost");
+  observed.variables_stored = true;
+  EXPECT_EQ(by_exit(SIGSEGV, observed).error->lost,
+            "python interpreter restarted: what this run made of variables; the next has those "
+            "that were last stored");
+  observed.stored_run_id = "run_2";
+  EXPECT_EQ(by_exit(SIGSEGV, observed).error->lost,
+            "python interpreter restarted: what was made since run_2; the next has what was stored "
+            "then");
+}
+
 TEST(EndByMessage, WhatEndsWellAllTheSameTellsWhatItHasMet) {
   Observed cancelled;
   cancelled.stop_cause = Cause::kCancelled;

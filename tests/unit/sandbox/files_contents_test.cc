@@ -54,6 +54,7 @@ TEST_F(SessionContents, WhatIsThereByItselfIsNothing) {
   }
   fs::create_directories(top_ + "/home/.config/matplotlib");
   fs::create_directories(top_ + "/home/.local/share/hutch");
+  fs::create_directories(top_ + "/home/.local/lib");
   EXPECT_FALSE(has_something());
 }
 

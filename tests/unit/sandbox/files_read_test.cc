@@ -100,6 +100,8 @@ TEST_F(FilesRead, MissingFile) {
   EXPECT_EQ(
       read("none"),
       "not_found: /workspace/none: no such file or directory; list_files shows what is there");
+  EXPECT_EQ(files().read("none", 0, 1).error().lack, base::Error::Lack::kNothing);
+  EXPECT_EQ(files().read("/Users/me/a.csv", 0, 1).error().lack, base::Error::Lack::kHostFolder);
   put("/workspace/file", "");
   EXPECT_NE(read("file/below").find("a part of this path is a file"), std::string::npos);
 }

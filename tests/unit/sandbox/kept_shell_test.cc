@@ -105,14 +105,15 @@ TEST(KeptShellTest, ACopyTakesThePlaceOfTheOlderOneOnceItIsWhole) {
   const std::string name = session.path() + "/state/bash.0";
   Box first(session.path());
   for (int number = 1; number <= 2; ++number) {
-    first.keep(0, "#" + std::to_string(number) + "\nx\n#" + std::to_string(number) + "\n");
+    const std::string line = "#" + std::to_string(number) + "\n";
+    first.keep(0, line + "x" + line.substr(1) + line);
     first.store();
   }
   const base::UniqueFd older = base::open_file(AT_FDCWD, name, O_RDONLY).value();
   first.keep(0, "#3\nthree\n#3\n");
   first.store();
   EXPECT_EQ(text_in(name), "#3\nthree\n#3\n");
-  EXPECT_EQ(base::read_all(older.get(), 100).value(), "#1\nx\n#1\n") << "it is another file";
+  EXPECT_EQ(base::read_all(older.get(), 100).value(), "#1\nx1\n#1\n") << "it is another file";
   put(session.path() + "/state/bash.new", "#4\nnot who");
   Box second(session.path());
   EXPECT_FALSE(std::filesystem::exists(session.path() + "/state/bash.new"));
@@ -126,7 +127,7 @@ TEST(KeptShellTest, WhatIsOnTheDiskStaysUntilTheNextCopyIs) {
   Box box(session.path());
   const auto leave = [&box](int number) {
     const std::string line = "#" + std::to_string(number) + "\n";
-    box.keep(number % 2, line + "x\n" + line);
+    box.keep(number % 2, line + "x" + line.substr(1) + line);
     box->store();
     EXPECT_TRUE(box->is_stored()) << "whoever kills the box now finds it";
   };
@@ -134,12 +135,38 @@ TEST(KeptShellTest, WhatIsOnTheDiskStaysUntilTheNextCopyIs) {
   box->flush();
   for (int number = 2; number <= 4; ++number) {
     leave(number);
-    EXPECT_EQ(text_in(copies[0]), "#1\nx\n#1\n") << "nobody has heard of the disk";
+    EXPECT_EQ(text_in(copies[0]), "#1\nx1\n#1\n") << "nobody has heard of the disk";
   }
-  EXPECT_EQ(text_in(copies[1]), "#4\nx\n#4\n");
+  EXPECT_EQ(text_in(copies[1]), "#4\nx4\n#4\n");
   box->flush();
   leave(5);
-  EXPECT_EQ(text_in(copies[0]), "#5\nx\n#5\n") << "the disk has a newer one";
+  EXPECT_EQ(text_in(copies[0]), "#5\nx5\n#5\n") << "the disk has a newer one";
+}
+
+TEST(KeptShellTest, AStateThatSaysNothingNewIsNotWritten) {
+  const TemporaryDirectory session;
+  const std::string name = session.path() + "/state/bash.0";
+  Box first(session.path());
+  first.keep(0, "#1\nsame\n#1\n");
+  first.store();
+  for (int number = 2; number <= 12; ++number) {
+    const std::string line = "#" + std::to_string(number) + "\n";
+    first.keep(number % 2, line + "same\n" + line);
+    first.store();
+    EXPECT_TRUE(first->is_stored());
+  }
+  EXPECT_EQ(text_in(name), "#1\nsame\n#1\n");
+  EXPECT_FALSE(std::filesystem::exists(session.path() + "/state/bash.1"));
+  first.keep(1, "#13\nother\n#13\n");
+  first.store();
+  first.keep(0, "#14\nsame\n#14\n");
+  first.store();
+  Box second(session.path());
+  EXPECT_TRUE(second->put_back());
+  EXPECT_EQ(second.text(), "#14\nsame\n#14\n");
+  second.keep(1, "#15\nsame\n#15\n");
+  second.store();
+  EXPECT_TRUE(second->is_stored());
 }
 
 TEST(KeptShellTest, AShellThatBeginsAnewIsNotTakenForAnOlderOne) {

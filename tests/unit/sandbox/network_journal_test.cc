@@ -58,7 +58,11 @@ TEST_F(NetworkJournalTest, HasWhatHasBegunAndWhatBecameOfIt) {
   journal.add({{"event", "request"}, {"id", 2}, {"status", 200}, {"received", 9}, {"used", 9}});
   journal.add({{"event", "closed"}, {"id", 1}, {"sent", 6}, {"received", 3}, {"used", 2}});
   journal.add({{"event", "used"}, {"used", 4}});
-  journal.add({{"event", "refused"}, {"host", "c.test"}, {"port", 0}, {"reason", "no"}});
+  journal.add({{"event", "refused"},
+               {"host", "c.test"},
+               {"port", 0},
+               {"reason", "no"},
+               {"missing_rule", "c.test"}});
   journal.add({{"event", "refused"}, {"more", 120}});
   const auto entries = all();
   ASSERT_EQ(entries.size(), 8);
@@ -78,6 +82,7 @@ TEST_F(NetworkJournalTest, HasWhatHasBegunAndWhatBecameOfIt) {
   EXPECT_EQ(entries[7].request.more, 120);
   std::int64_t used = 0;
   for (const JournalEntry& entry : entries) used += entry.used_bytes;
+  EXPECT_EQ(entries[6].request.missing_rule, "c.test");
   EXPECT_EQ(used, 22) << "of the session, once, whatever its rows say";
 }
 

@@ -37,6 +37,31 @@ TEST_F(NetworkTallyTest, RunsThatAreOnAreToldTheSame) {
   EXPECT_EQ(tally_.take_between_runs(), 0);
 }
 
+TEST_F(NetworkTallyTest, ARefusalKeepsTheRuleThatWouldAllowIt) {
+  tally_.add({{"event", "refused"},
+              {"host", "a.test"},
+              {"port", 8443},
+              {"reason", "no"},
+              {"missing_rule", "a.test:8443"},
+              {"host_is_allowed", true}},
+             {&one_});
+  tally_.add({{"event", "refused"}, {"host", "b.test"}, {"reason", "no"}}, {&one_});
+  ASSERT_EQ(one_.network.refused.size(), 2U);
+  EXPECT_EQ(one_.network.refused[0].missing_rule, "a.test:8443");
+  EXPECT_TRUE(one_.network.refused[0].host_is_allowed);
+  EXPECT_EQ(one_.network.refused[1].missing_rule, "");
+  EXPECT_FALSE(one_.network.refused[1].host_is_allowed);
+}
+
+TEST_F(NetworkTallyTest, NamesOfAddressesAreNotTold) {
+  for (const char* host : {"185.100.19.198.in-addr.arpa", "8.b.d.0.1.0.0.2.ip6.arpa"}) {
+    tally_.add({{"event", "refused"}, {"host", host}, {"reason", "no"}}, {&one_});
+  }
+  EXPECT_TRUE(one_.network.empty());
+  tally_.add({{"event", "refused"}, {"host", "notin-addr.arpa"}, {"reason", "no"}}, {&one_});
+  EXPECT_EQ(one_.network.refused.size(), 1U);
+}
+
 TEST_F(NetworkTallyTest, BytesBetweenRunsAreTheNextOnes) {
   tally_.add({{"event", "closed"}, {"id", 1}, {"host", "example.org"}, {"used", 7}}, {});
   tally_.add({{"event", "closed"}, {"id", 2}, {"host", "example.org"}, {"used", -3}}, {});

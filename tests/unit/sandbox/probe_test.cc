@@ -226,6 +226,8 @@ TEST_F(Probe, ProgramsAndPackages) {
   directory("/usr/lib/python3/dist-packages/pandas");
   directory("/usr/lib/python3/dist-packages/matplotlib");
   EXPECT_EQ(find("Python packages").state, State::kGood);
+  EXPECT_TRUE(find("Python packages").has_packages);
+  EXPECT_FALSE(find("IPython").has_packages || find("SQL engine").has_packages);
   EXPECT_EQ(find("IPython").remedy, "apt install ipython3");
   EXPECT_EQ(find("SQL engine").detail.substr(0, 7), "SQLite;");
   EXPECT_EQ(find("TypeScript").remedy, "apt install esbuild");
@@ -234,6 +236,7 @@ TEST_F(Probe, ProgramsAndPackages) {
   put("/usr/bin/esbuild", "");
   EXPECT_EQ(find("IPython").state, State::kGood);
   EXPECT_EQ(find("SQL engine").detail, "DuckDB");
+  EXPECT_TRUE(find("IPython").has_packages && find("SQL engine").has_packages);
   EXPECT_EQ(find("TypeScript").state, State::kGood);
 }
 

@@ -1,6 +1,10 @@
 // What a run's note says of limits that its code met in other words.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "sandbox/box/remarks.h"
 
 namespace {
@@ -27,7 +31,7 @@ bool says(const Record& run, const std::string& words) {
 TEST(Remarks, NothingIsAddedToWhatNeedsNone) {
   Record run;
   run.error = sandbox::RunError{"ValueError", "bad", "Traceback", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, closed(), "out", "err");
+  sandbox::box::add_remarks(run, closed(), {}, "out", "err");
   EXPECT_EQ(run.note, "");
 }
 
@@ -36,20 +40,24 @@ TEST(Remarks, NoNetworkIsNamedWhereverItIsMet) {
   raised.note = "earlier";
   raised.error = sandbox::RunError{
       "gaierror", "[Errno -3] Temporary failure in name resolution", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(raised, closed(), "", "");
-  EXPECT_TRUE(says(raised, "earlier; ") && says(raised, "no network"));
+  sandbox::box::add_remarks(raised, closed(), {}, "", "");
+  EXPECT_TRUE(raised.lacks_network);
+  EXPECT_EQ(raised.note, "earlier") << "whoever shows it words that";
   Record program;
-  sandbox::box::add_remarks(program, closed(), "",
+  sandbox::box::add_remarks(program, closed(), {}, "",
                             "curl: (6) Could not resolve host: example.com\n");
-  EXPECT_TRUE(says(program, "no network"));
+  EXPECT_TRUE(program.lacks_network);
   Record script;
-  sandbox::box::add_remarks(script, closed(), "Error: getaddrinfo EAI_AGAIN example.com", "");
-  EXPECT_TRUE(says(script, "no network"));
+  sandbox::box::add_remarks(script, closed(), {}, "Error: getaddrinfo EAI_AGAIN example.com", "");
+  EXPECT_TRUE(script.lacks_network);
   Record pip;
   sandbox::box::add_remarks(
-      pip, closed(), "ERROR: Could not find a version that satisfies x (from versions: none)\n",
+      pip, closed(), {}, "ERROR: Could not find a version that satisfies x (from versions: none)\n",
       "");
-  EXPECT_TRUE(says(pip, "no network"));
+  EXPECT_TRUE(pip.lacks_network);
+  Record granted;
+  sandbox::box::add_remarks(granted, open(), {}, "", "curl: (6) Could not resolve host: a.test\n");
+  EXPECT_FALSE(granted.lacks_network);
 }
 
 TEST(Remarks, WhatARunThatEndedWellHasPrintedIsNoRefusal) {
@@ -57,32 +65,25 @@ TEST(Remarks, WhatARunThatEndedWellHasPrintedIsNoRefusal) {
   run.status = sandbox::RunStatus::kCompleted;
   run.exit_code = 0;
   const std::string log = "12:00 curl: (6) Could not resolve host: db, then ECONNREFUSED\n";
-  sandbox::box::add_remarks(run, closed(), log, "413 File too large\n");
-  sandbox::box::add_remarks(run, open(), log, "");
+  sandbox::box::add_remarks(run, closed(), {}, log, "413 File too large\n");
+  sandbox::box::add_remarks(run, open(), {}, log, "");
   EXPECT_EQ(run.note, "") << "cat app.log";
-  sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: db\n");
-  EXPECT_TRUE(says(run, "no network")) << "what came after it ended well";
-}
-
-TEST(Remarks, TheFlagThatOpensANetworkIsNamed) {
-  Record run;
-  sandbox::box::add_remarks(run, closed(), "", "curl: (6) Could not resolve host: example.com\n");
-  EXPECT_TRUE(says(run, "--allow HOST") && says(run, "--packages"));
-  EXPECT_FALSE(says(run, "hutch stdio")) << "hutch serve may be what runs";
-  EXPECT_TRUE(says(run, "hutch sessions allow session-1 HOST (at once)"));
+  EXPECT_FALSE(run.lacks_network) << "cat app.log";
+  sandbox::box::add_remarks(run, closed(), {}, "", "curl: (6) Could not resolve host: db\n");
+  EXPECT_TRUE(run.lacks_network) << "what came after it ended well";
 }
 
 TEST(Remarks, WhatANetworkByNameLeavesOutIsNamed) {
   Record by_address;
-  sandbox::box::add_remarks(by_address, open(), "", "curl: (7) Network is unreachable");
+  sandbox::box::add_remarks(by_address, open(), {}, "", "curl: (7) Network is unreachable");
   EXPECT_TRUE(says(by_address, "by their names"));
   Record port;
-  sandbox::box::add_remarks(port, open(), "",
+  sandbox::box::add_remarks(port, open(), {}, "",
                             "curl: (7) Failed to connect to up.test port 8080 after 0 ms: "
                             "Couldn't connect to server");
   EXPECT_TRUE(says(port, "--allow HOST:PORT"));
   Record own;
-  sandbox::box::add_remarks(own, open(), "", "connect ECONNREFUSED 127.0.0.1:5432");
+  sandbox::box::add_remarks(own, open(), {}, "", "connect ECONNREFUSED 127.0.0.1:5432");
   EXPECT_EQ(own.note, "");
 }
 
@@ -90,27 +91,32 @@ TEST(Remarks, ABackgroundRunHasNoVariablesOfTheSession) {
   Record run;
   run.error =
       sandbox::RunError{"NameError", "name 'df' is not defined", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, closed(), "", "");
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
   EXPECT_EQ(run.note, "");
   run.background = true;
-  sandbox::box::add_remarks(run, closed(), "", "");
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
   EXPECT_TRUE(says(run, "not its variables"));
 }
 
 TEST(Remarks, TheLimitOfProcessesIsNamed) {
   Record run;
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11]", "", Cause::kPids, "", ""};
-  sandbox::box::add_remarks(run, closed(), "", "");
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
   EXPECT_TRUE(says(run, "limits.processes"));
+  EXPECT_EQ(run.short_of, std::vector<std::string>{"processes"});
 }
 
 TEST(Remarks, WhoeverFilledTheProcessTableIsNamed) {
   Record run;
   run.error = sandbox::RunError{"BlockingIOError", "[Errno 11] fork", "", Cause::kPids, "", ""};
   run.note = sandbox::box::note_of_left_processes(closed().limits);
-  sandbox::box::add_remarks(run, closed(), "", "");
   EXPECT_TRUE(says(run, "earlier runs") && says(run, "limits.processes"));
-  EXPECT_FALSE(says(run, "start fewer"));
+  Record told = run;
+  sandbox::box::add_remarks(told, closed(), {.left_filled_table = true}, "", "");
+  EXPECT_FALSE(says(told, "start fewer"));
+  EXPECT_TRUE(told.short_of.empty());
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
+  EXPECT_TRUE(says(run, "start fewer")) << "words of a note decide nothing";
 }
 
 TEST(Remarks, MemoryThatWasRefusedNamesTheLimit) {
@@ -120,7 +126,8 @@ TEST(Remarks, MemoryThatWasRefusedNamesTheLimit) {
                                   const std::string& errors) {
     Record run;
     if (!name.empty()) run.error = sandbox::RunError{name, message, "", Cause::kException, "", ""};
-    sandbox::box::add_remarks(run, session, "", errors);
+    sandbox::box::add_remarks(run, session, {}, "", errors);
+    EXPECT_EQ(run.short_of.empty(), run.note.empty());
     return run.note;
   };
   for (const std::string& note :
@@ -145,17 +152,17 @@ TEST(Remarks, AFullHeapOfJavaScriptSaysWhatToDo) {
       "Error", "Worker terminated due to reaching memory limit: JS heap out of memory",
       "",      Cause::kException,
       "",      ""};
-  sandbox::box::add_remarks(run, closed(), "", "");
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
   EXPECT_TRUE(says(run, "limits.memory_mb") && says(run, "--max-old-space-size"));
   Record went_on;
-  sandbox::box::add_remarks(went_on, closed(), "",
+  sandbox::box::add_remarks(went_on, closed(), {}, "",
                             "FATAL ERROR: Allocation failed - JavaScript heap out of memory\n");
   EXPECT_TRUE(says(went_on, "--max-old-space-size"));
 }
 
 TEST(Remarks, SanitizersThatGetNoShadowAreToldSo) {
   Record run;
-  sandbox::box::add_remarks(run, closed(), "",
+  sandbox::box::add_remarks(run, closed(), {}, "",
                             "==13==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 "
                             "(15392894357504) bytes at address 2008fff7000 (errno: 12)\n");
   EXPECT_TRUE(says(run, "-fsanitize=undefined"));
@@ -170,12 +177,12 @@ TEST(Remarks, DuckdbsPartOfTheMemoryIsNamed) {
                                 Cause::kException,
                                 "",
                                 ""};
-  sandbox::box::add_remarks(run, closed(), "", "");
+  sandbox::box::add_remarks(run, closed(), {}, "", "");
   EXPECT_TRUE(says(run, "limits.memory_mb") && says(run, "SET memory_limit"));
   Record spilled = run;
   spilled.note.clear();
   spilled.error->message += "This limit was set by the 'max_temp_directory_size' setting.";
-  sandbox::box::add_remarks(spilled, closed(), "", "");
+  sandbox::box::add_remarks(spilled, closed(), {}, "", "");
   EXPECT_FALSE(says(spilled, "SET memory_limit"));
 }
 
@@ -185,13 +192,13 @@ TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
   Record refused;
   refused.error =
       sandbox::RunError{"OSError", "[Errno 27] File too large", "", Cause::kDisk, "", ""};
-  sandbox::box::add_remarks(refused, session, "", "");
+  sandbox::box::add_remarks(refused, session, {}, "", "");
   EXPECT_TRUE(says(refused, "64 MB") && says(refused, "limits.disk_mb"));
   for (const char* words :
        {"dd: File size limit exceeded\n", "bash: line 2: echo: write error: File too large\n",
         "OSError: [Errno 27] File too large: 'x'\n", "dd: error writing 'f': File too large"}) {
     Record program;
-    sandbox::box::add_remarks(program, session, "", words);
+    sandbox::box::add_remarks(program, session, {}, "", words);
     EXPECT_TRUE(says(program, "limits.disk_mb")) << words;
   }
   for (const char* words : {"bash: line 1:     5 File size limit exceededdd if=/dev/zero of=big2\n",
@@ -200,46 +207,53 @@ TEST(Remarks, TheLimitOfTheDiskIsNamedWithItsValue) {
     Record went_on;
     went_on.status = sandbox::RunStatus::kCompleted;
     went_on.exit_code = 0;
-    sandbox::box::add_remarks(went_on, session, "", words);
+    sandbox::box::add_remarks(went_on, session, {}, "", words);
     EXPECT_TRUE(says(went_on, "limits.disk_mb")) << words;
   }
   Record refused_above;
   refused_above.status = sandbox::RunStatus::kCompleted;
   refused_above.exit_code = 0;
-  sandbox::box::add_remarks(refused_above, session, "", "upload: File size limit exceeded\n");
+  sandbox::box::add_remarks(refused_above, session, {}, "", "upload: File size limit exceeded\n");
   EXPECT_EQ(refused_above.note, "");
   Record silent;
   silent.status = sandbox::RunStatus::kFailed;
   silent.exit_code = 153;
-  sandbox::box::add_remarks(silent, session, "", "");
+  sandbox::box::add_remarks(silent, session, {}, "", "");
   EXPECT_TRUE(says(silent, "limits.disk_mb"));
   for (const char* words : {"413 File too large\n", "HTTP 413: File too large\n",
                             "upload: File too large. At most 10 MB\n"}) {
     Record refused_elsewhere;
-    sandbox::box::add_remarks(refused_elsewhere, session, "", words);
+    sandbox::box::add_remarks(refused_elsewhere, session, {}, "", words);
     EXPECT_EQ(refused_elsewhere.note, "") << words;
   }
 }
 
 TEST(Remarks, OfTheLimitsOfTheDiskTheOneIsNamedThatWasReached) {
+  using sandbox::box::DiskLimit;
   sandbox::BoxSpec session;
   session.limits.files = 2000;
-  const auto note = [&](const char* name, const char* message) {
+  const auto noted = [&](std::optional<DiskLimit> limit, const char* message) {
     Record run;
-    run.error = sandbox::RunError{name, message, "", Cause::kDisk, "", ""};
-    sandbox::box::add_remarks(run, session, "", "");
-    return run.note;
+    run.error = sandbox::RunError{"OSError", message, "", Cause::kDisk, "", ""};
+    sandbox::box::add_remarks(run, session, {.disk_limit = limit}, "", "");
+    return run;
   };
-  const auto has = [](const std::string& text, const char* words) {
-    return text.find(words) != std::string::npos;
-  };
-  const std::string files = note("DiskLimit", "limit of 2000 files (limits.files) was reached");
-  EXPECT_TRUE(has(files, "2000 files") && !has(files, "disk_mb")) << files;
-  const std::string bytes = note("DiskLimit", "limit of 9 MB (limits.disk_mb) was reached");
-  EXPECT_TRUE(has(bytes, "limits.disk_mb") && !has(bytes, "limits.files")) << bytes;
-  EXPECT_EQ(note("DiskLimit", "the host's disk, on which the session lies, is nearly full"), "");
-  const std::string quota = note("OSError", "[Errno 122] Disk quota exceeded");
-  EXPECT_TRUE(has(quota, "limits.disk_mb") && has(quota, "limits.files")) << quota;
+  using LimitNames = std::vector<std::string>;
+  const Record files = noted(DiskLimit::kFiles, "");
+  EXPECT_TRUE(says(files, "2000 files") && !says(files, "disk_mb")) << files.note;
+  EXPECT_EQ(files.short_of, LimitNames{"files"});
+  const Record bytes = noted(DiskLimit::kBytes, "the limit of 2000 files (limits.files)");
+  EXPECT_TRUE(says(bytes, "limits.disk_mb") && !says(bytes, "limits.files")) << bytes.note;
+  EXPECT_EQ(bytes.short_of, LimitNames{"disk_mb"});
+  EXPECT_EQ(noted(DiskLimit::kRoomOfHost, "").note, "");
+  EXPECT_TRUE(noted(DiskLimit::kRoomOfHost, "").short_of.empty()) << "no session has more of that";
+  for (const Record& either :
+       {noted(DiskLimit::kBytesAndFiles, ""), noted(DiskLimit::kNotCounted, ""),
+        noted({}, "[Errno 122] Disk quota exceeded")}) {
+    EXPECT_TRUE(says(either, "limits.disk_mb") && says(either, "limits.files")) << either.note;
+    EXPECT_EQ(either.short_of, (LimitNames{"disk_mb", "files"}));
+  }
+  EXPECT_EQ(noted({}, "[Errno 27] File too large").short_of, LimitNames{"disk_mb"});
 }
 
 }  // namespace

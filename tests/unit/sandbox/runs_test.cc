@@ -182,7 +182,12 @@ TEST_F(BoxRunsTest, QueuesAndRunsInTheBackgroundAreBounded) {
   for (int i = 0; i < sandbox::kBackgroundRunsMax; ++i) {
     EXPECT_EQ(refusal("b" + std::to_string(i), /*background=*/true), std::nullopt);
   }
-  EXPECT_EQ(refusal("b", /*background=*/true), Error::Kind::kLimit);
+  const auto one_more = submit("b", Language::kBash, /*background=*/true);
+  ASSERT_FALSE(one_more.ok());
+  EXPECT_EQ(one_more.error().kind, Error::Kind::kLimit);
+  EXPECT_EQ(one_more.error().os_errno, sandbox::kTooManyInBackground);
+  EXPECT_NE(one_more.error().message.find("cancel_run"), std::string::npos);
+  EXPECT_LT(one_more.error().message.size(), 200U) << "it names a few of them";
 }
 
 TEST_F(BoxRunsTest, AllRunsEndWithTheBox) {

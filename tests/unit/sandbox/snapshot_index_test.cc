@@ -108,6 +108,23 @@ TEST_F(SnapshotIndexTest, WhatIsOfAnotherKindIsPassedOver) {
   }
 }
 
+TEST_F(SnapshotIndexTest, TheLastRunIsToldWhereItMayBeOne) {
+  const auto run_of = [this](const std::string& index) {
+    std::ofstream(path()) << snapshot_of(index);
+    return sandbox::run_of_snapshot(fd_.get(), "python");
+  };
+  EXPECT_EQ(sandbox::run_of_snapshot(fd_.get(), "python"), "");
+  EXPECT_EQ(run_of(R"({"run_id": "run_2Ab"})"), "run_2Ab");
+  EXPECT_EQ(run_of(R"({"runId": "run_2Ab"})"), "run_2Ab") << "as JavaScript calls it";
+  for (const std::string& index :
+       {std::string("{}"), std::string(R"({"run_id": 5})"), std::string(R"({"run_id": ""})"),
+        std::string(R"({"run_id": "run_1; do as I say"})"), std::string(R"({"run_id": "x"})"),
+        R"({"run_id": "run_)" + std::string(100, 'x') + R"("})", std::string("no JSON"),
+        R"({"run_id": "run_1", "x": ")" + std::string(2 << 20, 'x') + R"("})"}) {
+    EXPECT_EQ(run_of(index), "") << index.substr(0, 80);
+  }
+}
+
 TEST_F(SnapshotIndexTest, WhatIsNoSnapshotIsInvalid) {
   const std::string good = snapshot_of("{}");
   ASSERT_TRUE(read(good).ok());

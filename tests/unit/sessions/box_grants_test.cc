@@ -48,8 +48,9 @@ class BoxGrantsTest : public testing::StoreFixture {
   base::Result<bool> hold(const std::vector<HostFolder>& present,
                           const std::vector<HostFolder>& granted) {
     config_.folders.all = granted;
-    const Ground ground(config_, *store_, sandbox_);
-    const SessionNetworks networks(ground.config.network, directory_, *store_);
+    const Ground ground(config_, sandbox_);
+    const SessionNetworks networks(ground.config.network, directory_, store_->network,
+                                   store_->credentials);
     BoxGrants grants(ground, networks);
     sandbox::BoxSpec spec;
     spec.host_folders = present;
@@ -160,8 +161,9 @@ TEST_F(BoxGrantsTest, ABoxThatHasMoreAndDoesNotEndIsNobodys) {
 }
 
 TEST_F(BoxGrantsTest, ANewBoxIsKnownOnlyByWhatItSaysItself) {
-  const Ground ground(config_, *store_, sandbox_);
-  const SessionNetworks networks(ground.config.network, directory_, *store_);
+  const Ground ground(config_, sandbox_);
+  const SessionNetworks networks(ground.config.network, directory_, store_->network,
+                                 store_->credentials);
   BoxGrants grants(ground, networks);
   sandbox::BoxSpec spec;
   spec.host_folders = {folder_of("a", true)};

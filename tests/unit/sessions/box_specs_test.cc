@@ -34,10 +34,11 @@ class BoxSpecsTest : public testing::StoreFixture {
   }
 
   base::Result<sandbox::BoxSpec> plan(const Session& session) {
-    const Ground ground(config_, *store_, sandbox_);
-    const SessionNetworks networks(ground.config.network, directory_, *store_);
-    StateShares shares(ground);
-    return BoxSpecs(ground, networks, shares).spec_of(session);
+    const Ground ground(config_, sandbox_);
+    const SessionNetworks networks(ground.config.network, directory_, store_->network,
+                                   store_->credentials);
+    StateShares shares(ground, store_->session_lists);
+    return BoxSpecs(ground, store_->runs, networks, shares).spec_of(session);
   }
   void build(const std::string& name, const std::string& id) {
     const std::string& all = config_.environments_directory;

@@ -32,12 +32,12 @@ class FileOwnersTest : public testing::StoreFixture {
   }
 
   base::Status renew() {
-    const Ground ground(config_, *store_, sandbox_);
-    return FileOwners(ground).renew();
+    const Ground ground(config_, sandbox_);
+    return FileOwners(ground, store_->sessions, store_->audit).renew();
   }
   base::Result<Session> with_own_files(const Session& session) {
-    const Ground ground(config_, *store_, sandbox_);
-    return FileOwners(ground).with_own_files(session);
+    const Ground ground(config_, sandbox_);
+    return FileOwners(ground, store_->sessions, store_->audit).with_own_files(session);
   }
   [[nodiscard]] std::optional<std::int64_t> id_in_row(const Session& session) const {
     return store_->sessions.find(session.principal_id, session.id).value().host_uid;

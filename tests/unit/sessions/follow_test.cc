@@ -11,6 +11,7 @@
 
 #include "sessions/follow.h"
 #include "sessions/runs.h"
+#include "sessions/session_directory.h"
 #include "tests/unit/sessions/services_fixture.h"
 
 namespace sessions {

@@ -37,7 +37,7 @@ class NetworkJournalsTest : public testing::StoreFixture {
 
   Session session_;
   base::UniqueFd session_directory_;
-  NetworkJournals journals_{directory_, *store_};
+  NetworkJournals journals_{directory_, store_->network, store_->session_lists};
 };
 
 TEST_F(NetworkJournalsTest, ASessionWithoutAJournalHasNoRequests) {
@@ -54,7 +54,7 @@ TEST_F(NetworkJournalsTest, EachRequestComesOnceAndGoesOn) {
   ASSERT_EQ(requests().size(), 1U);
   EXPECT_TRUE(requests()[0].request.is_open);
   journal.add({{"event", "closed"}, {"id", 1}, {"sent", 6}, {"received", 3}, {"used", 9}});
-  NetworkJournals of_another_server(directory_, *store_);
+  NetworkJournals of_another_server(directory_, store_->network, store_->session_lists);
   ASSERT_TRUE(of_another_server.take(session_.id).ok());
   ASSERT_EQ(requests().size(), 1U);
   EXPECT_EQ(requests()[0].request.sent_bytes, 6);

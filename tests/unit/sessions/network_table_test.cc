@@ -130,6 +130,7 @@ TEST_F(NetworkTableTest, ARequestComesBackAsItWent) {
   request.path = "/a?b";
   request.status = 403;
   request.reason = "not granted";
+  request.missing_rule = "a.test";
   request.credential = "key";
   request.was_kept = true;
   request.sent_bytes = 6;
@@ -149,6 +150,7 @@ TEST_F(NetworkTableTest, ARequestComesBackAsItWent) {
     EXPECT_EQ(back.request.path, "/a?b");
     EXPECT_EQ(back.request.status, 403);
     EXPECT_EQ(back.request.reason, "not granted");
+    EXPECT_EQ(back.request.missing_rule, "a.test");
     EXPECT_EQ(back.request.credential, "key");
     EXPECT_TRUE(back.request.was_kept && back.request.is_open);
     EXPECT_EQ(back.request.sent_bytes, 6);

@@ -3,6 +3,7 @@
 #include "sessions/past_table.h"
 #include "sessions/record_pruner.h"
 #include "sessions/run_table.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 #include "sessions/sqlite.h"
 
@@ -37,8 +38,8 @@ class RecordPrunerTest : public testing::StoreFixture {
   }
 
   void prune(const std::stop_token& stop = {}) {
-    const Ground ground(config_, *store_, sandbox_);
-    RecordPruner(ground).prune(stop, now_);
+    const Ground ground(config_, sandbox_);
+    RecordPruner(ground, store_->past).prune(stop, now_);
   }
   // Makes the row of a deleted session, of which nothing else is left.
   Session buried() {

@@ -4,6 +4,7 @@
 #include "sessions/manager_config.h"
 #include "sessions/run_ledger.h"
 #include "sessions/run_table.h"
+#include "sessions/session_directory.h"
 #include "sessions/session_table.h"
 
 #include <gtest/gtest.h>
@@ -32,9 +33,9 @@ class RunLedgerTest : public testing::StoreFixture {
   RunLedgerTest() : session_(created()) {
     config_.state_directory = directory_;
     config_.notify = [this](const Notice& notice) { notices_.push_back(notice); };
-    ground_.emplace(config_, *store_, sandbox_);
+    ground_.emplace(config_, sandbox_);
     EXPECT_TRUE(ground_->servers.open().ok());
-    ledger_.emplace(*ground_);
+    ledger_.emplace(*ground_, store_->runs, store_->sessions);
   }
 
   [[nodiscard]] Row row_of(const Row& run) const {
@@ -128,8 +129,8 @@ TEST_F(RunLedgerTest, VariablesThatWereStoredAreNotCalledLost) {
             "processes lost; the session wakes with the variables that were last stored, after a "
             "run before this one");
   config_.autosave_mb = 0;
-  const Ground without(config_, *store_, sandbox_);
-  RunLedger other(without);
+  const Ground without(config_, sandbox_);
+  RunLedger other(without, store_->runs, store_->sessions);
   EXPECT_EQ(other.settle(inserted(session_)).value().error->lost, "variables and processes lost");
 }
 

@@ -2,6 +2,7 @@
 #include "sessions/principal_table.h"
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
+#include "sessions/session_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ using sandbox::RunStatus;
 class RunsTest : public testing::ServicesFixture {
  protected:
   Runs& runs() {
-    if (!runs_) runs_.emplace(parts().ground, parts().ledger, parts().boxes);
+    if (!runs_) runs_.emplace(parts().ground, store_->runs, parts().ledger, parts().boxes);
     return *runs_;
   }
   static RunRequest request(const std::string& code = "1") {

@@ -23,7 +23,7 @@ class ServiceStopTest : public testing::ServicesFixture {
     });
   }
   ServiceStop::Report end(seconds patience) {
-    auto report = ServiceStop(parts().ground).end_boxes(patience);
+    auto report = ServiceStop(parts().ground, store_->session_lists).end_boxes(patience);
     EXPECT_TRUE(report.ok());
     return std::move(report).value();
   }

@@ -49,6 +49,22 @@ TEST_F(SessionDirectoryTest, WhatABoxNeedsIsMadeAndMadeAgainLosesNothing) {
   EXPECT_TRUE(fs::is_directory(files().path() + "/tmp"));
 }
 
+TEST_F(SessionDirectoryTest, ThePrefixOfNpmIsThereAndNeverMadeThroughALink) {
+  ASSERT_TRUE(files().make_parts(session_).ok());
+  const std::string local = files().path() + "/home/.local";
+  EXPECT_TRUE(fs::is_directory(local + "/lib"));
+  fs::remove_all(local);  // as of a session that was made before
+  ASSERT_TRUE(files().make_parts(session_).ok());
+  EXPECT_TRUE(fs::is_directory(local + "/lib"));
+  fs::remove_all(local);
+  fs::create_directory_symlink(files().workspace(), local);
+  EXPECT_TRUE(files().make_parts(session_).ok());
+  EXPECT_TRUE(fs::is_empty(files().workspace()));
+  fs::remove(local);
+  std::ofstream{local};
+  EXPECT_TRUE(files().make_parts(session_).ok());
+}
+
 TEST_F(SessionDirectoryTest, NothingIsMadeOfASessionThatHasNoDirectory) {
   const SessionDirectory gone(top_, "session_gone");
   const auto made = gone.make_parts(session_);

@@ -28,7 +28,9 @@ class SessionNetworksTest : public testing::StoreFixture {
   }
 
   [[nodiscard]] SessionNetworks::Network of(const Session& session) const {
-    return SessionNetworks(granted_, directory_, *store_).network_of(session).value();
+    return SessionNetworks(granted_, directory_, store_->network, store_->credentials)
+        .network_of(session)
+        .value();
   }
 
   GrantedNetwork granted_;
@@ -67,7 +69,7 @@ TEST_F(SessionNetworksTest, ABoxWithoutHostsHasTheBoundsOfLaterOnes) {
   granted_.quota.bytes_left = 1000;
   sandbox::BoxSpec spec;
   spec.session_id = session.id;
-  const SessionNetworks networks(granted_, directory_, *store_);
+  const SessionNetworks networks(granted_, directory_, store_->network, store_->credentials);
   ASSERT_TRUE(networks.add(of(session), session, spec).ok());
   EXPECT_TRUE(spec.network.empty());
   EXPECT_EQ(spec.network_quota.bytes_left, 1000);

@@ -13,7 +13,7 @@ namespace {
 
 class SessionTokensTest : public testing::StoreFixture {
  protected:
-  SessionTokens tokens_{directory_, *store_};
+  SessionTokens tokens_{directory_, store_->sessions, store_->session_lists};
   std::int64_t now_s_ = base::now_ms() / 1000;
 };
 
@@ -32,7 +32,7 @@ TEST_F(SessionTokensTest, ATokenOpensItsSessionAlone) {
 }
 
 TEST_F(SessionTokensTest, AnotherServerOfTheDirectoryGivesTheSame) {
-  const SessionTokens others(directory_, *store_);
+  const SessionTokens others(directory_, store_->sessions, store_->session_lists);
   EXPECT_EQ(others.token_of("session_x").value(), tokens_.token_of("session_x").value());
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 class StateSharesTest : public testing::ServicesFixture {
  protected:
+  StateShares fresh_shares() { return {parts().ground, store_->session_lists}; }
   // Stores so much, which takes no space.
   void store(const Session& session, std::int64_t bytes) const {
     const std::string state = directory_of(session) + "/state";
@@ -36,10 +37,10 @@ TEST_F(StateSharesTest, ATenthOfTheDiskIsForOnePrincipal) {
   const Session first = kept();
   const Session second = kept();
   store(first, disk_bytes() / 20 - 4096);
-  EXPECT_TRUE(StateShares(parts().ground).has_room(principal_));
+  EXPECT_TRUE(fresh_shares().has_room(principal_));
   store(second, disk_bytes() / 20 + 8192);
-  EXPECT_FALSE(StateShares(parts().ground).has_room(principal_));
-  EXPECT_TRUE(StateShares(parts().ground).has_room("another"));
+  EXPECT_FALSE(fresh_shares().has_room(principal_));
+  EXPECT_TRUE(fresh_shares().has_room("another"));
 }
 
 // A box looks for the file before each snapshot, whenever it was started.
@@ -47,13 +48,13 @@ TEST_F(StateSharesTest, ASessionHasAFileForAsLongAsThereIsNoRoom) {
   const Session first = kept();
   const Session second = kept();
   const std::string said = directory_of(second) + "/state/" + sandbox::kShareUsedUp;
-  EXPECT_TRUE(StateShares(parts().ground).tell(second));
+  EXPECT_TRUE(fresh_shares().tell(second));
   EXPECT_FALSE(std::filesystem::exists(said));
   store(first, disk_bytes() / 10 + 8192);
-  EXPECT_FALSE(StateShares(parts().ground).tell(second));
+  EXPECT_FALSE(fresh_shares().tell(second));
   EXPECT_TRUE(std::filesystem::exists(said));
   store(first, 1);
-  EXPECT_TRUE(StateShares(parts().ground).tell(second));
+  EXPECT_TRUE(fresh_shares().tell(second));
   EXPECT_FALSE(std::filesystem::exists(said));
 }
 
@@ -67,7 +68,7 @@ TEST_F(StateSharesTest, TheSweepTellsSessionsThatRun) {
 }
 
 TEST_F(StateSharesTest, ItLooksOnceInAWhile) {
-  StateShares shares(parts().ground);
+  StateShares shares = fresh_shares();
   EXPECT_TRUE(shares.has_room(principal_));
   store(kept(), disk_bytes());
   EXPECT_TRUE(shares.has_room(principal_));

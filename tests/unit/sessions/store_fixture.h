@@ -32,6 +32,7 @@ class StoreFixture : public ::testing::Test {
       "DROP INDEX network_requests_by_principal; DROP INDEX network_requests_open; "
       "ALTER TABLE network_requests DROP COLUMN is_open; "
       "ALTER TABLE network_requests DROP COLUMN more; "
+      "ALTER TABLE network_requests DROP COLUMN missing_rule; "
       "ALTER TABLE network_requests DROP COLUMN principal_id; "
       "DROP TABLE upkeep; ALTER TABLE sessions DROP COLUMN boot_id; "
       "ALTER TABLE sessions DROP COLUMN boot_offset_ms; "

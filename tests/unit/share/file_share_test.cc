@@ -46,7 +46,9 @@ class FileShareTest : public testing::Test {
     const base::UniqueFd source = base::make_memory_file("source", content).value();
     return share().publish(source.get(), {"s", principal_, path, filename, 60});
   }
-  FileShare share() { return FileShare::open(directory_ + "/shared", *store_).value(); }
+  FileShare share() {
+    return FileShare::open(directory_ + "/shared", store_->shares, store_->upkeep).value();
+  }
   std::string content_of(const sessions::Share& shared) {
     std::ifstream file(share().stored_path(shared));
     return {std::istreambuf_iterator<char>(file), {}};

@@ -1,11 +1,9 @@
 // Advice with a run holds on the server that answers: it is no way that is closed, and the caller's
 // own where there is one.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <string>
 
-#include "sandbox/box/ending.h"
 #include "sandbox/box/remarks.h"
 #include "sandbox/egress/session_advice.h"
 #include "tools/mcp/advice.h"
@@ -26,19 +24,6 @@ class AdviceTest : public ::testing::Test {
  protected:
   AdviceTest() { facts_.most_limits = sandbox::widest_limits(); }
 
-  // As a box has it.
-  static Record timed_out(std::int64_t seconds, bool background = false) {
-    Record run;
-    run.background = background;
-    run.timeout_seconds = seconds;
-    sandbox::box::Observed observed;
-    observed.stop_cause = Cause::kTimeout;
-    observed.timeout_seconds = seconds;
-    observed.background = background;
-    observed.own_process = true;
-    sandbox::box::end_by_exit(run, SIGKILL, observed);
-    return run;
-  }
   Record fitted(Record run) const {
     EXPECT_TRUE(tools::has_advice(run));
     tools::fit_advice(facts_, run);
@@ -51,14 +36,15 @@ class AdviceTest : public ::testing::Test {
         "gaierror", "Temporary failure in name resolution", "", Cause::kException, "", ""};
     sandbox::BoxSpec spec;
     spec.session_id = "session_a";
-    sandbox::box::add_remarks(run, spec, "", "");
+    sandbox::box::add_remarks(run, spec, {}, "", "");
     return fitted(run);
   }
-  std::string fitted_refusal(const std::string& host, const std::string& before = "") const {
+  std::string fitted_refusal(const std::string& host, bool host_is_allowed = false) const {
     Record run;
-    const std::string reason =
-        before + std::string(sandbox::kNotAllowed) + sandbox::egress::advice_on("session_a", host);
-    run.network.refused.push_back({host, reason});
+    const std::string reason = (host_is_allowed ? "GET /v2 of this host is " : "") +
+                               std::string(sandbox::egress::kNotAllowed);
+    const std::string rule = host.substr(0, host.find(":443"));
+    run.network.refused.push_back({host, reason, rule, host_is_allowed});
     return fitted(run).network.refused.front().reason;
   }
 
@@ -66,27 +52,9 @@ class AdviceTest : public ::testing::Test {
   tools::AdviceFacts facts_{.network = network_,
                             .command = "hutch --state-dir /srv/a",
                             .session_id = "session_a",
-                            .limits = {},
-                            .most_limits = {},
-                            .longest_seconds = 4};
+                            .limits = sandbox::Limits(),
+                            .most_limits = {}};
 };
-
-TEST_F(AdviceTest, ARunThatHadAllItsTimeIsNotToldToAskForMore) {
-  EXPECT_EQ(fitted(timed_out(3)).error->message,
-            "the run took longer than the 3 seconds that it had; give it more (timeout_seconds), "
-            "or use background: true");
-  facts_.limits.run_seconds = 4;
-  EXPECT_EQ(fitted(timed_out(4)).error->message,
-            "the run took longer than the 4 seconds that it had; limits.run_seconds is 4: use "
-            "background: true");
-  facts_.limits.run_seconds = 600;
-  EXPECT_EQ(fitted(timed_out(4)).error->message,
-            "the run took longer than the 4 seconds that it had; 4 is the most here: use "
-            "background: true");
-  EXPECT_EQ(fitted(timed_out(4, true)).error->message,
-            "the run took longer than the 4 seconds that it had; leave timeout_seconds out: then "
-            "it has no end");
-}
 
 TEST_F(AdviceTest, WithoutANetworkTheCallersOwnWayIsNamedWhereThereIsOne) {
   EXPECT_EQ(fitted_without_network().note,
@@ -104,11 +72,11 @@ TEST_F(AdviceTest, WithoutANetworkTheCallersOwnWayIsNamedWhereThereIsOne) {
 
 TEST_F(AdviceTest, WhatElseWasSaidStaysBeside) {
   Record run;
-  run.note = "before; " + fitted_without_network().note + "; behind";
-  sandbox::box::add_note(run, "x" + std::string(sandbox::kNoNetworkNote) +
-                                  sandbox::egress::advice_on("session_a", "HOST"));
+  run.note = "before" + sandbox::egress::advice_on("session_a", "HOST");
+  run.lacks_network = true;
   const std::string note = fitted(run).note;
-  EXPECT_TRUE(note.starts_with("before; ") && note.find("; behind") != std::string::npos) << note;
+  EXPECT_TRUE(note.starts_with(run.note + "; this session has no network")) << note;
+  EXPECT_NE(note.find("; this session: hutch --state-dir /srv/a"), std::string::npos) << note;
 }
 
 TEST_F(AdviceTest, ARefusedHostThatTheConfigurationAllowsIsOneToAskFor) {
@@ -123,19 +91,59 @@ TEST_F(AdviceTest, ARefusedHostThatTheConfigurationAllowsIsOneToAskFor) {
                        "session_a evil.example (at once)"),
             std::string::npos)
       << other;
-  const std::string request = fitted_refusal("api.example.com", "GET /v2 of this host is ");
+  const std::string request = fitted_refusal("api.example.com", true);
   EXPECT_EQ(request.find("create_session"), std::string::npos) << "the host is allowed already";
+  EXPECT_NE(request.find("/srv/a sessions allow session_a api.example.com (at once)"),
+            std::string::npos)
+      << request;
 }
 
 TEST_F(AdviceTest, WhoHasTheMostOfALimitIsNotSentForMore) {
   Record run;
   run.error = sandbox::RunError{"MemoryError", "MemoryError", "", Cause::kException, "", ""};
-  sandbox::box::add_remarks(run, {}, "", "MemoryError\n");
+  sandbox::box::add_remarks(run, {}, {}, "", "MemoryError\n");
   ASSERT_NE(run.note.find("(limits.memory_mb)"), std::string::npos) << run.note;
   EXPECT_EQ(fitted(run).note, run.note);
-  facts_.limits.memory_mb = facts_.most_limits.memory_mb = 512;
+  facts_.limits->memory_mb = facts_.most_limits.memory_mb = 512;
   EXPECT_EQ(fitted(run).note,
             run.note + "; limits.memory_mb has its most here, 512: no other session has more");
+  facts_.limits.reset();
+  EXPECT_EQ(fitted(run).note, run.note) << "nobody knows what it has";
+}
+
+TEST_F(AdviceTest, WordsThatOnlyLookLikeAdviceAreLeftAlone) {
+  facts_.most_limits = *facts_.limits;
+  Record run;
+  run.error = sandbox::RunError{
+      "ValueError", "create_session with more (limits.memory_mb)", "", Cause::kException, "", ""};
+  run.note = "create_session with more (limits.memory_mb)";
+  run.network.refused.push_back(
+      {"pypi.org", std::string(sandbox::egress::kNotAllowed) +
+                       sandbox::egress::advice_on("session_a", "pypi.org")});
+  EXPECT_FALSE(tools::has_advice(run));
+  Record same = run;
+  tools::fit_advice(facts_, same);
+  EXPECT_EQ(same.note, run.note);
+  EXPECT_EQ(same.error->message, run.error->message);
+  EXPECT_EQ(same.network.refused.front().reason, run.network.refused.front().reason);
+}
+
+TEST_F(AdviceTest, FoldersToAskForAreNamedWhereOneIsLacking) {
+  sessions::GrantedFolders folders;
+  sandbox::HostFolder own;
+  own.name = "own";
+  own.path = "/srv/own";
+  folders.all.push_back(own);
+  const auto said = [&folders](base::Error::Lack lack) {
+    base::Error error = base::error(base::Error::Kind::kNotFound, "none (--mount NAME=PATH)");
+    error.lack = lack;
+    return tools::with_own_way(error, folders).message;
+  };
+  EXPECT_EQ(said(base::Error::Lack::kHostFolder),
+            "none (--mount NAME=PATH); create_session's filesystem can have: /mnt/own (read-only)");
+  EXPECT_EQ(said(base::Error::Lack::kNothing), "none (--mount NAME=PATH)");
+  folders.unasked = true;
+  EXPECT_EQ(said(base::Error::Lack::kHostFolder), "none (--mount NAME=PATH)");
 }
 
 TEST_F(AdviceTest, WhatNeedsNoneHasNone) {

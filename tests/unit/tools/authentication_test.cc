@@ -53,7 +53,7 @@ class AuthenticationTest : public testing::Test {
     std::shared_ptr<mcp::auth::ResourceServer> oauth;
     const auto on_fault = [this](const std::string& what) { faults_ += what; };
     if (with_oauth) oauth = cli::make_resource_server(settings(), on_fault).value();
-    return make_authenticator(*store_, oauth, on_fault);
+    return make_authenticator(store_->principals, store_->tokens, oauth, on_fault);
   }
 
   std::string token(const std::string& principal, const std::vector<std::string>& scopes = {}) {

@@ -15,7 +15,8 @@ using State = Finding::State;
 std::vector<Finding> seen() {
   return {{"AppArmor", State::kMissing, "restricts", "load the profile"},
           {"Python, SQL", State::kGood, "/usr/bin/python3", ""},
-          {"Python packages", State::kGood, "numpy pandas matplotlib", ""},
+          {"Python packages", State::kGood, "numpy pandas matplotlib", "", {}, true},
+          {"SQL engine", State::kGood, "DuckDB or SQLite", "", {}, false},
           {"JavaScript", State::kGood, "/usr/bin/node", ""},
           {"TypeScript", State::kWeaker, "no /usr/bin/esbuild", "apt install esbuild"},
           {"bash", State::kGood, "/bin/bash", ""}};
@@ -79,6 +80,7 @@ TEST(Doctor, APackageThatIsThereAndCannotBeImportedIsNamedWithTheReason) {
       "numpy pandas matplotlib; there, but of no use: pandas (ImportError: numpy is too old), "
       "matplotlib (not found by the Python of boxes)");
   EXPECT_NE(packages.remedy, "");
+  EXPECT_EQ(corrected("SQL engine", proof).state, State::kGood) << "nobody has seen DuckDB";
 }
 
 TEST(Doctor, EachLimitIsOneFindingWithItsLevel) {
@@ -100,6 +102,7 @@ TEST(Doctor, EachLimitIsOneFindingWithItsLevel) {
   EXPECT_EQ(findings[1].detail, "cgroup v2");
   EXPECT_EQ(findings.back().layer, "pause");
   EXPECT_EQ(findings.back().state, State::kWeaker);
+  EXPECT_EQ(tools::cli::limit_findings({.pause = "cgroup v1"}).back().state, State::kGood);
 }
 
 TEST(Doctor, ARecordThatSaysNothingPromisesNothing) {

@@ -22,7 +22,7 @@ using nlohmann::json;
 struct Process {
   explicit Process(const std::string& directory)
       : store(sessions::Store::open(directory + "/hutch.db").value()),
-        share(share::FileShare::open(directory + "/shared", *store).value()) {
+        share(share::FileShare::open(directory + "/shared", store->shares, store->upkeep).value()) {
     sessions::ManagerConfig config;
     config.state_directory = directory;
     manager = sessions::Manager::open(config, *store, sandbox).value();

@@ -58,4 +58,19 @@ TEST_F(OwnCommandTest, IsAsItsLauncherSays) {
 }
 
 }  // namespace
+TEST(WordsOfShell, NameCommandsInPlaceOfTools) {
+  using tools::cli::in_words_of_shell;
+  EXPECT_EQ(
+      in_words_of_shell("no such session; list_sessions shows yours, create_session makes one",
+                        "hutch --state-dir /s"),
+      "no such session; `hutch --state-dir /s sessions ls` shows those there are");
+  EXPECT_EQ(in_words_of_shell("/workspace/a: no such file or directory; list_files shows what is "
+                              "there"),
+            "/workspace/a: no such file or directory; `hutch shell SESSION -- ls` shows what is "
+            "there");
+  EXPECT_EQ(in_words_of_shell("delete some, or create_session with more"),
+            "delete some, or give new sessions more under [limits] of the configuration");
+  EXPECT_EQ(in_words_of_shell("listen: Address already in use"), "listen: Address already in use");
+}
+
 }  // namespace tools::cli

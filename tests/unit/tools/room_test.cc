@@ -175,7 +175,9 @@ TEST_F(RoomTest, NothingElseGoesWithItsConnection) {
          std::ofstream(directory_of(s) + "/home/.local/share/hutch/session.sqlite") << "x";
        }},
       {"a package",
-       [&](const auto& s) { fs::create_directories(directory_of(s) + "/home/.local/lib"); }},
+       [&](const auto& s) {
+         fs::create_directories(directory_of(s) + "/home/.local/lib/node_modules");
+       }},
       {"stored state",
        [&](const auto& s) { fs::create_directories(directory_of(s) + "/state/python"); }},
       {"something shared",

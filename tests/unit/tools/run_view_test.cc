@@ -242,7 +242,7 @@ TEST(RunView, TheTextOfADisplayedObjectIsItsSource) {
             std::string::npos);
   const std::string large = text_with("JSON", {{"json", std::vector<int>(9'000, 7)}});
   EXPECT_LT(large.size(), 4'200U);
-  EXPECT_NE(large.find("bytes left out; in structuredContent"), std::string::npos) << large;
+  EXPECT_NE(large.find("bytes left out; in /runs/run_x/record.json"), std::string::npos) << large;
   EXPECT_NE(
       text_with("SVG", {{"image_path", "/runs/run_x/1.png"}}).find("image: /runs/run_x/1.png"),
       std::string::npos);
@@ -456,7 +456,7 @@ TEST(RunView, ChartsInTheTextAreShortAndRounded) {
   const std::string line = text.substr(at, text.find('\n', at) - at);
   EXPECT_LE(line.size(), 620U);
   EXPECT_NE(line.find("[0,1235]"), std::string::npos) << line;
-  EXPECT_NE(line.find("\"sampled\":true"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"sampled\":\"all in "), std::string::npos) << line;
 }
 
 TEST(RunView, ATitleIsSaidOnce) {
@@ -507,6 +507,8 @@ TEST(RunView, WhatTheTextOfAChartLeavesOutIsCounted) {
   EXPECT_NE(few.find("country 11"), std::string::npos) << few;
   EXPECT_NE(line_of(40).find("\"elements_total\":40"), std::string::npos) << line_of(40);
   EXPECT_NE(line_of(2000).find("\"elements_total\":2000"), std::string::npos) << line_of(2000);
+  EXPECT_NE(line_of(40).find("\"sampled\":\"all in /runs/run_x/record.json\""), std::string::npos)
+      << "a client that has the text alone: " << line_of(40);
 }
 
 TEST(RunView, ValuesOfAChartOfSeveralGoBeforeTicks) {
@@ -531,7 +533,7 @@ TEST(RunView, ValuesOfAChartOfSeveralGoBeforeTicks) {
   };
   EXPECT_NE(line_of(2).find("[\"Q3\",1103]"), std::string::npos) << line_of(2);
   EXPECT_EQ(line_of(2).find("a quarter"), std::string::npos) << line_of(2);
-  EXPECT_NE(line_of(9).find("\"values\":\"in structuredContent\""), std::string::npos)
+  EXPECT_NE(line_of(9).find("\"values\":\"in /runs/run_x/record.json\""), std::string::npos)
       << line_of(9);
 }
 

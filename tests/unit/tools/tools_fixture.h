@@ -25,7 +25,8 @@ class ToolsFixture : public ::testing::Test {
   ToolsFixture() : directory_(::testing::TempDir() + "hutch_tools_XXXXXX") {
     if (::mkdtemp(directory_.data()) == nullptr) std::abort();
     store_ = sessions::Store::open(directory_ + "/hutch.db").value();
-    share_.emplace(share::FileShare::open(directory_ + "/shared", *store_).value());
+    share_.emplace(
+        share::FileShare::open(directory_ + "/shared", store_->shares, store_->upkeep).value());
     sessions::ManagerConfig config;
     config.state_directory = directory_;
     config.most_limits = sandbox::widest_limits();

@@ -55,7 +55,7 @@ const char* code_of(const Error& error) {
 }
 
 json error_view(const Error& error) {
-  return {{"code", code_of(error)}, {"message", error.message}};
+  return {{"code", code_of(error)}, {"message", words_of(error)}};
 }
 
 // The one message of a request.
@@ -127,6 +127,14 @@ const sessions::Session* identified_in(const Request& request) {
 }
 
 }  // namespace
+
+std::string words_of(const Error& error) {
+  const bool is_too_many =
+      error.kind == Error::Kind::kLimit && error.os_errno == sandbox::kTooManyInBackground;
+  if (!is_too_many) return error.message;
+  return "this sandbox already has " + std::to_string(sandbox::kBackgroundRunsMax) +
+         " commands and terminals: end one of them first, by commands.kill or pty.kill";
+}
 
 Response refused(const Error& error) {
   return with_retry_after(error, json_answer(status_of(error), error_view(error)));

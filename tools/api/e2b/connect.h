@@ -66,6 +66,8 @@ inline constexpr const char* kKeyNeeded =
 std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> identified_by(
     const Services& services, decltype(session_of)* which);
 
+// Returns what is said of a failure here: where its own words name what another API has, others.
+std::string words_of(const base::Error& error);
 // {"code": "not_found", "message": "…"} with the status that Connect has for it.
 mcp::http::Response refused(const base::Error& error);
 

@@ -44,6 +44,7 @@ using sandbox::files::BoxFiles;
 
 namespace {
 
+constexpr std::size_t kFilesMax = 10'000;  // of one upload
 constexpr std::int64_t kKernelReadSeconds = 2;
 constexpr std::size_t kKernelReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kListedMost = 50'000;
@@ -134,8 +135,9 @@ base::Result<json> move_entry(const Services& services, const RpcCall& call) {
 }
 
 Response refused_file(const Error& error) {
-  const bool is_full = error.kind == Error::Kind::kLimit;
-  return refused_with_code(is_full ? 507 : status_of(error), error.message);
+  const bool is_full =
+      error.kind == Error::Kind::kLimit && error.os_errno != sandbox::kTooManyInBackground;
+  return refused_with_code(is_full ? 507 : status_of(error), words_of(error));
 }
 
 bool is_of_kernel(const std::string& path) {
@@ -264,6 +266,7 @@ Route file_route(const Services& services, const std::shared_ptr<SignedSearch>& 
   route.refusal = refused_with_code;
   route.work = Route::Work::kCall;
   route.takes_parts = true;
+  route.parts_max = kFilesMax;
   route.takes_gzip = true;
   route.body_bytes = kUploadBytesMax + kFramingBytesMax;
   route.answer = [&services, function](const Request& request) {

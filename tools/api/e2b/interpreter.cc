@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "sandbox/limits.h"
@@ -17,7 +16,7 @@
 #include "sessions/session.h"
 #include "sessions/sessions.h"
 #include "tools/api/api.h"
-#include "tools/api/e2b/chart.h"
+#include "tools/api/e2b/cell_result.h"
 #include "tools/api/e2b/connect.h"
 #include "tools/api/e2b/contexts.h"
 #include "tools/api/e2b/e2b.h"
@@ -39,8 +38,6 @@ using sessions::RunState;
 namespace {
 
 constexpr std::size_t kExecuteBytesMax = std::size_t{2} * sandbox::kCodeBytesMax;
-constexpr std::size_t kImageBytesMax = std::size_t{16} << 20;
-constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 
 struct Cell {
   sandbox::RunRequest run;
@@ -75,73 +72,6 @@ base::Result<Cell> cell_in(const Services& services, const Request& request) {
   cell.run.timeout_seconds = std::min(sandbox::kRunSecondsMax, most);
   cell.run.trace.mark(sandbox::Hop::kCalled, request.begun);
   return cell;
-}
-
-// Their server shows a string without its quotes.
-std::string unquoted(const std::string& text) {
-  const bool is_quoted = text.size() >= 2 && text.front() == text.back() &&
-                         (text.front() == '\'' || text.front() == '"');
-  return is_quoted ? text.substr(1, text.size() - 2) : text;
-}
-
-// A table's columns, each by its name; nothing where rows are left out or two have one name.
-json columns_of(const json& table) {
-  if (!table.is_object() || table.value("truncated", json()) != false) return {};
-  const json names = table.value("columns", json::array());
-  const json rows = table.value("rows", json::array());
-  json columns = json::object();
-  for (std::size_t at = 0; at < names.size(); ++at) {
-    if (!names[at].is_object() || names[at].value("index", json()) == true) continue;
-    json& column = columns[names[at].value("name", std::string())];
-    if (!column.is_null()) return {};
-    column = json::array();
-    for (const json& row : rows) column.push_back(at < row.size() ? row[at] : json());
-  }
-  return columns;
-}
-
-// A figure whose marks nothing here knows has a chart of an unknown kind there.
-bool is_figure(const json& output) {
-  return output.contains("image_path") &&
-         output.value("text", std::string()).starts_with("Figure(");
-}
-
-// All that a value says of itself, where the output has it in short and a file the whole. Programs
-// read it there.
-std::string whole_text_of(const Services& services, const RunState& state, const json& output) {
-  const std::string shown = output.value("text", std::string());
-  const std::string name = sandbox::whole_name(output, state.run.run_id, "text");
-  if (name.empty()) return shown;
-  const auto whole =
-      services.run_files.read(state.session_id, state.run.run_id, name, 0, kTextBytesMax + 1);
-  if (!whole.ok() || whole.value().size() > kTextBytesMax) return shown;
-  return to_utf8(whole.value());
-}
-
-// In the shape of a Jupyter display, and their charts.
-json result_event(const Services& services, const RunState& state, const json& output) {
-  json result = {{"type", "result"}, {"is_main_result", output.value("is_main_result", false)}};
-  for (const char* format : {"text", "html", "markdown", "latex", "json"}) {
-    if (output.contains(format)) result[format] = output[format];
-  }
-  if (result.value("text", json()).is_string()) {
-    result["text"] = unquoted(whole_text_of(services, state, output));
-  }
-  if (json columns = columns_of(output.value("json", json())); !columns.empty()) {
-    result["data"] = std::move(columns);
-  }
-  const std::string image = output.value("image_path", std::string());
-  if (!image.empty()) {
-    const auto bytes = services.run_files.read(
-        state.session_id, state.run.run_id, image.substr(image.rfind('/') + 1), 0, kImageBytesMax);
-    if (bytes.ok()) result["png"] = base::to_base64(bytes.value());
-  }
-  if (output.contains("chart")) {
-    result["chart"] = chart_of(output["chart"]);
-  } else if (is_figure(output)) {
-    result["chart"] = unknown_chart(output["text"]);
-  }
-  return result;
 }
 
 json error_of(const sandbox::RunError& error) {
@@ -197,9 +127,16 @@ void execute(const Services& services, const Cell& cell, RunState state,
   }
   const sandbox::Run last = has_ended ? followed.value().state.run : sandbox::Run();
   if (!ended_by_itself(last) && has_gone(services, cell.session)) return out->break_off();
-  for (const json& output : last.outputs) {
-    (void)send(result_event(services, followed.value().state, output));
+  const auto tell = [&send](const std::string& what) {
+    (void)send(
+        {{"type", "stderr"}, {"text", what + "\n"}, {"timestamp", base::now_ms() * 1'000'000}});
+  };
+  for (std::size_t at = 0; at < last.outputs.size(); ++at) {
+    const CellResult result = cell_result(services, followed.value().state, at);
+    for (const std::string& what : result.left_out) tell(what);
+    (void)out->send_patiently(result.event + "\n");
   }
+  if (last.note.find(sandbox::kOutputsDropped) != std::string::npos) tell(sandbox::kOutputsDropped);
   if (last.error) (void)send(error_of(*last.error));
   if (!has_ended) {
     const base::Error why = followed.ok() ? is_stopping(run_id) : followed.error();

@@ -18,7 +18,6 @@
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
-#include "sessions/store.h"
 #include "tools/api/api.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/json_answer.h"
@@ -104,7 +103,7 @@ base::Result<Response> logs(const Services& services, const Request& request) {
   const sessions::Session session = TRY(sandbox_of(services, request));
   const std::int64_t start_ms = start_in(request);
   json lines = json::array();
-  for (const auto& head : TRY(services.store.runs.of_session(session.id, kRunsMost))) {
+  for (const auto& head : TRY(services.run_table.of_session(session.id, kRunsMost))) {
     if (head.queued_at >= start_ms) lines.push_back(line_of_begin(services, session, head));
     if (head.finished_at && *head.finished_at >= start_ms) {
       lines.push_back(line_of_end(services, session, head));

@@ -18,7 +18,6 @@
 #include "sessions/session.h"
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
-#include "sessions/store.h"
 #include "tools/api/e2b/connect.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/e2b/reader.h"
@@ -38,7 +37,7 @@ namespace {
 constexpr std::int64_t kRunsLooked = 100;
 constexpr int kTerminalSideMax = 10'000;
 constexpr std::chrono::seconds kInputPatience{1};
-constexpr int kKilledExitCode = 137;  // as a shell says of SIGKILL
+constexpr int kSignalledExitCode = -1;
 
 // A number that a run is known by there: of its id, so that every server has the same.
 std::int64_t pid_of(const std::string& run_id) {
@@ -100,12 +99,23 @@ base::Status give_input(const json& message, sandbox::RunRequest& run) {
 
 json event(const char* name, json value) { return {{"event", {{name, std::move(value)}}}}; }
 
+// Says it as Go does of a process, which is how their SDKs know it: whoever stops one has it killed
+// there, whatever it made of the interrupt here.
 json end_of(const sandbox::Run& run) {
-  const int code = run.exit_code.value_or(kKilledExitCode);
-  json end = {
-      {"exitCode", code}, {"exited", true}, {"status", "exit status " + std::to_string(code)}};
-  if (run.error && !run.exit_code) end["error"] = run.error->message;
-  return end;
+  using sandbox::Cause;
+  const bool by_itself = !run.error || run.error->cause == Cause::kException ||
+                         run.error->cause == Cause::kExit || run.error->cause == Cause::kSignal;
+  if (by_itself && run.exit_code) {
+    const std::string status = "exit status " + std::to_string(*run.exit_code);
+    json end = {{"exitCode", *run.exit_code}, {"exited", true}, {"status", status}};
+    if (*run.exit_code != 0) end["error"] = status;
+    return end;
+  }
+  const bool is_told = run.error && run.error->cause != Cause::kCancelled;
+  return {{"exitCode", kSignalledExitCode},
+          {"exited", false},
+          {"status", "signal: killed"},
+          {"error", is_told ? run.error->message : "signal: killed"}};
 }
 
 base::Status stream_of(const Services& services, const RpcCall& call, RunState state,
@@ -183,7 +193,7 @@ base::Result<RunState> find(const Services& services, const RpcCall& call, const
   std::vector<std::string> ids;
   const auto now = TRY(services.states.state_of(call.session));
   for (const sandbox::Run& run : now.active) ids.push_back(run.run_id);
-  for (const auto& run : TRY(services.store.runs.of_session(call.session.id, kRunsLooked))) {
+  for (const auto& run : TRY(services.run_table.of_session(call.session.id, kRunsLooked))) {
     ids.push_back(run.id);
   }
   for (const std::string& id : ids) {

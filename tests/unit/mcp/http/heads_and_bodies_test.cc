@@ -146,7 +146,7 @@ class Probe final : public Handler {
     seen = head;
     return Body{kBounds.body_bytes};
   }
-  Response refused(const Request&, int with) override {
+  Response refused(const Request&, int with, const std::string&) override {
     Response response;
     response.status = with;
     return response;

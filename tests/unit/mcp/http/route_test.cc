@@ -214,6 +214,24 @@ TEST_F(Served, TakesAFormApart) {
   EXPECT_TRUE(ask(request("POST /form", many + "--b--\r\n", type)).starts_with("HTTP/1.1 200 "));
 }
 
+TEST_F(Served, SaysHowManyPartsAFormMayHave) {
+  Route& form = add("POST", "/form",
+                    [](const Request& asked) { return said(std::to_string(asked.parts.size())); });
+  form.takes_parts = true;
+  form.parts_max = 2000;
+  start();
+  const std::string type = "Content-Type: multipart/form-data; boundary=b\r\n";
+  std::string parts;
+  for (int count = 0; count < 2000; ++count) {
+    parts += "--b\r\nContent-Disposition: form-data; name=\"n\"; filename=\"f\"\r\n\r\nv\r\n";
+  }
+  EXPECT_TRUE(ask(request("POST /form", parts + "--b--\r\n", type)).ends_with("\r\n\r\n2000"));
+  parts += "--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\nv\r\n";
+  const std::string refused = ask(request("POST /form", parts + "--b--\r\n", type));
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 413 ")) << refused;
+  EXPECT_NE(refused.find("more than 2000 files in one request"), std::string::npos) << refused;
+}
+
 TEST_F(Served, AnswersLaterOnAThreadForCalls) {
   std::latch release(1);
   std::atomic<int> waiting = 0;
