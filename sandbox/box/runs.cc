@@ -72,18 +72,30 @@ std::string because_of_memory(const Limits& limits) {
          " MB (limits.memory_mb) were used up";
 }
 
+// A command of bash is a small process; each other run in the background has an interpreter of its
+// own, with its memory, and computes as a rule.
+constexpr int kBackgroundInterpretersMax = 5;
+
+bool has_interpreter_behind(const Run& run) {
+  return run.background && run.language != Language::kBash;
+}
+
 // `active` are all runs that are on, the oldest first.
-Error too_many_in_background(const std::vector<const Run*>& active) {
+base::Status check_background(const std::vector<const Run*>& active, Language wanted) {
+  const bool of_interpreters = wanted != Language::kBash;
+  const int most = of_interpreters ? kBackgroundInterpretersMax : kBackgroundRunsMax;
   std::string ids;
-  int named = 0;
+  int count = 0;
   for (const Run* run : active) {
-    if (run->background && named++ < kRunsNamed) base::append_part(ids, run->run_id);
+    if (!(of_interpreters ? has_interpreter_behind(*run) : run->background)) continue;
+    if (count++ < kRunsNamed) base::append_part(ids, run->run_id);
   }
-  Error refusal = base::error(Error::Kind::kLimit, "this session already has " +
-                                                       std::to_string(kBackgroundRunsMax) +
-                                                       " background runs; cancel_run one of them "
-                                                       "first: " +
-                                                       ids + " began before the others");
+  if (count < most) return base::done();
+  Error refusal =
+      base::error(Error::Kind::kLimit,
+                  "this session already has " + std::to_string(most) + " background runs" +
+                      (of_interpreters ? " beside bash's" : "") +
+                      "; cancel_run one of them first: " + ids + " began before the others");
   refusal.os_errno = kTooManyInBackground;
   return refusal;
 }
@@ -159,12 +171,7 @@ base::Status Runs::submit(RunRequest request) {
                        "delete_session");
   }
   TRY(workers_.profile_of(request.language));
-  const auto running_behind = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
-    return entry.second->request.background;
-  });
-  if (request.background && running_behind >= kBackgroundRunsMax) {
-    return too_many_in_background(active());
-  }
+  if (request.background) TRY(check_background(active(), request.language));
   TRY(interpreters_.check_context(request));
   const Interpreters::Key wanted{interpreter_of(request.language), request.context};
   const Interpreters::Slot* const known = interpreters_.find(wanted);

@@ -194,14 +194,19 @@ def test_background_runs_and_the_most_of_a_session(client):
     runs = [client.run("echo up; sleep 60", "bash", background=True, session_id="busy") for _ in range(64)]
     assert {run["status"] for run in runs} <= {"queued", "running"}
     with pytest.raises(ToolError) as refused:
-        client.run("1", background=True, session_id="busy")
+        client.run("true", "bash", background=True, session_id="busy")
     for run in runs[:5]:
         assert run["run_id"] in str(refused.value)
     client.until_output(runs[63]["run_id"], "up")
     assert client.run("'foreground beside them'", session_id="busy")["outputs"][0]["text"] == "'foreground beside them'"
     ended = client.call("cancel_run", run_id=runs[0]["run_id"])
     assert ended["status"] == "cancelled" and ended["error"]["cause"] == "cancelled"
-    assert client.run("1", background=True, session_id="busy")["run_id"]
+    assert client.run("true", "bash", background=True, session_id="busy")["run_id"]
+    # What has an interpreter of its own takes more of the machine.
+    for _ in range(5):
+        assert client.run("import time; time.sleep(60)", background=True, session_id="busy")["run_id"]
+    with pytest.raises(ToolError, match="already has 5 background runs beside bash's"):
+        client.run("1", background=True, session_id="busy")
 
 
 def test_background_server_is_reached_from_the_session(client):

@@ -179,8 +179,16 @@ TEST_F(BoxRunsTest, QueuesAndRunsInTheBackgroundAreBounded) {
     EXPECT_EQ(refusal("q" + std::to_string(i)), std::nullopt);
   }
   EXPECT_EQ(refusal("q"), Error::Kind::kLimit);
-  for (int i = 0; i < sandbox::kBackgroundRunsMax; ++i) {
-    EXPECT_EQ(refusal("b" + std::to_string(i), /*background=*/true), std::nullopt);
+  for (int i = 0; i < 5; ++i) {
+    const auto one = submit("p" + std::to_string(i), Language::kPython, /*background=*/true);
+    EXPECT_TRUE(one.ok());
+  }
+  const auto sixth = submit("p", Language::kPython, /*background=*/true);
+  ASSERT_FALSE(sixth.ok()) << "each has an interpreter";
+  EXPECT_EQ(sixth.error().os_errno, sandbox::kTooManyInBackground);
+  for (int i = 5; i < sandbox::kBackgroundRunsMax; ++i) {
+    const auto one = submit("b" + std::to_string(i), Language::kBash, /*background=*/true);
+    EXPECT_TRUE(one.ok());
   }
   const auto one_more = submit("b", Language::kBash, /*background=*/true);
   ASSERT_FALSE(one_more.ok());
