@@ -191,8 +191,8 @@ base::Status Box::start_runs() {
   context.catch_up_with_network = [this] {
     if (egress_) egress_->catch_up();
   };
-  context.begins = [this](const Run& run) {
-    watchdog_->run_begins();
+  context.begins = [this](const Run& run, bool alone) {
+    watchdog_->run_begins(alone);
     interpreter_record_.begins(run);
     show_memory();
   };

@@ -277,7 +277,7 @@ void Runs::begin(const JobPointer& job) {
   job->run.status = RunStatus::kRunning;
   if (job->request.restart) add_note(job->run, kRestarted);
   tell_what_was_lost(*job);
-  context_.begins(job->run);
+  context_.begins(job->run, !job->had_company);
   job->run.started_at_ms = base::now_ms();
   job->run.network.bytes = network_.take_between_runs();
   stops_ = 0;

@@ -61,7 +61,7 @@ class Runs {
     std::function<std::int64_t()> memory_peak_bytes = {};         // 0: not known
     std::function<bool()> disk_used_up = {};                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
-    std::function<void(const Run& run)> begins = {};
+    std::function<void(const Run& run, bool alone)> begins = {};
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
     // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
     std::map<Language, KeptState*> kept_states = {};

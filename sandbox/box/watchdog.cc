@@ -94,7 +94,11 @@ void Watchdog::wake() {
   set_timer(kBusyInterval);
 }
 
-void Watchdog::run_begins() { began_after_writes_ = began_after_writes_ || disk_is_used_; }
+void Watchdog::run_begins(bool alone) {
+  if (!disk_is_used_) return;
+  if (alone || !began_after_writes_) room_at_begin_ = watched_.room();
+  began_after_writes_ = true;
+}
 
 void Watchdog::tick() {
   timer_ = 0;
@@ -312,10 +316,19 @@ void Watchdog::check_disk(DiskUsage usage) {
   disk_is_filling_ = stuck;
   // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
-  // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
-  looks_again_ = stuck && is_first_look_ && !was_over;
+  // Neither are those that an earlier run wrote at its end: where the host has not lost as much
+  // since this one began, the next look, soon, tells who goes on.
+  looks_again_ = stuck && is_first_look_ && !was_over && !is_written_since_begin(usage);
   disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(*limit);
+}
+
+// Others of the host may have written it, too; the session is beyond its limit in any case.
+bool Watchdog::is_written_since_begin(const DiskUsage& usage) const {
+  const std::int64_t bytes_over = usage.bytes - (limits_.disk_mb << 20);
+  const std::int64_t files_over = usage.files - limits_.files;
+  return (bytes_over > 0 && lost_bytes(room_at_begin_, room_at_look_) >= bytes_over) ||
+         (files_over > 0 && lost_files(room_at_begin_, room_at_look_) >= files_over);
 }
 
 std::int64_t Watchdog::upload_bytes() const {

@@ -89,8 +89,8 @@ class Watchdog {
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
-  // A run begins, and has written nothing yet.
-  void run_begins();
+  // A run begins, and has written nothing yet. Alone: none that is on could write as well.
+  void run_begins(bool alone);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -111,6 +111,7 @@ class Watchdog {
   [[nodiscard]] bool is_full(const ProcessUsage& usage) const;
   void check_oom_kills();
   void check_disk(DiskUsage usage);
+  [[nodiscard]] bool is_written_since_begin(const DiskUsage& usage) const;
   [[nodiscard]] std::optional<DiskLimit> exceeded(std::int64_t bytes, std::int64_t files) const;
   [[nodiscard]] std::int64_t upload_bytes() const;
   void tell_what_is_uncountable(const DiskUsage& usage);
@@ -144,6 +145,7 @@ class Watchdog {
   bool disk_limit_told_ = false;  // by the last look
   // The run began after others had written, and no look had seen what.
   bool began_after_writes_ = false;
+  DiskRoom room_at_begin_;      // of such a run
   bool is_first_look_ = false;  // at such a run
   bool looks_again_ = false;    // soon, for what that has seen
   bool over_disk_limit_ = false;

@@ -156,11 +156,11 @@ def test_code_has_the_room_that_no_upload_is_promised(client):
     if not is_watched:
         pytest.skip("a quota holds this disk, and knows no uploads")
     url = limited.begin(20 * MIB)[1]["Location"]
-    # A run that begins right behind a write is ended once it is seen to write more.
-    ended = begun_run(limited, "head -c 15M /dev/zero > a; sleep 3; head -c 15M /dev/zero > b; sleep 90")(50)
+    # All of it before the first look, right behind a write of somebody else.
+    ended = begun_run(limited, "head -c 30M /dev/zero > big; sleep 90")(50)
     assert ended["status"] == "failed" and ended["error"]["cause"] == "disk", ended
     assert limited("DELETE", url)[0] == 204
-    look = begun_run(limited, "rm -f a b; head -c 30M /dev/zero > big; sleep 90")
+    look = begun_run(limited, "rm -f big; head -c 30M /dev/zero > big; sleep 90")
     until(lambda: limited.begin(20 * MIB)[0] == 507, what="the file is counted")
     assert look()["status"] == "running", "alone it fits"
 

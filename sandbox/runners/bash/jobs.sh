@@ -2,7 +2,8 @@
 # this where there are any. Jobs of this run go before those of earlier ones that have the same number, and what is
 # not about a job of an earlier run is the builtin's. It is evaluated, not sourced, so that what builtins say begins as everywhere.
 #
-# How one ended that nobody could wait for is in /run/hutch/ended, a line "PID STATUS" each.
+# How one ended that nobody could wait for is in /run/hutch/ended, a line "PID STATUS" each. The end of this file
+# gives the code of this run its `$!`.
 
 # Sets __hutch_pid to the process of a job of an earlier run: %NUMBER, %%, %+, %, %-, %COMMAND, %?TEXT. With `ended`
 # also of one that has ended, when none that goes on is called so.
@@ -149,4 +150,77 @@ disown() {
   fi
   for line in "${__hutch_left[@]}"; do [[ $line == +([0-9])" $__hutch_pid "* ]] || kept+=("$line"); done
   __hutch_left=("${kept[@]}")
+}
+
+# `$!` is that of an earlier run until this one starts something itself: but in single quotes, comments and quoted
+# here-documents, where the code means the letters. Nothing is looked at behind the last line that has it, nor from the
+# first line on that is so long that it takes time.
+__hutch_mean_earlier() {
+  local line seen text open= before
+  local here='^<<(-?)[[:space:]]*([^[:space:];&|<>()]+)'
+  local -a lines=() ends=()
+  local -i at last
+  [[ $__hutch_code == *'$!'* ]] || builtin return 0
+  builtin mapfile -t lines <<<"$__hutch_code"
+  last=${#lines[@]}-1
+  while [[ $last -ge 0 && ${lines[last]} != *'$!'* ]]; do last+=-1; done
+  [[ $last -ge 0 ]] || builtin return 0 # no room for a file that long lines go through
+  for ((at = 0; at <= last; at++)); do
+    line=${lines[at]} seen=
+    if [[ ${#ends[@]} -eq 0 ]]; then
+      [[ ${#line} -le 4000 ]] || break
+      while [[ -n $line ]]; do __hutch_take_word; done
+      lines[at]=$seen
+    elif [[ =$line == "${ends[0]#?}" || -${line#"${line%%[!$'\t']*}"} == "${ends[0]#?}" ]]; then
+      ends=("${ends[@]:1}")
+    elif [[ ${ends[0]} == '<'* && ${#line} -le 4000 ]]; then
+      before=$open open+='<'
+      while [[ -n $line ]]; do __hutch_take_word; done
+      open=$before lines[at]=$seen
+    fi
+  done
+  builtin printf -v text '%s\n' "${lines[@]}"
+  __hutch_code=${text%$'\n'}
+}
+
+# Moves what `line` begins with to `seen`, up to behind the next character that means something to bash. `open` has
+# what is open there, the innermost last: quotes, `$` for $'..', `<` for a here-document, parentheses. `ends` has the
+# words that end the here-documents of this line: behind `<` where they are code, else `'`; and `-` where tabs may stand
+# before the word, else `=`.
+__hutch_take_word() {
+  local head within=${open: -1}
+  local -i size=1
+  case $within in
+    \') head=${line%%\'*} ;;
+    \$) head=${line%%[\\\']*} ;;
+    \") head=${line%%[\\\"\$]*} ;;
+    \<) head=${line%%[\\\$]*} ;;
+    *) head=${line%%[\\\'\"\$\#\<\(\)]*} within=- ;;
+  esac
+  seen+=$head line=${line:${#head}}
+  case $within$line in
+    ?) ;;
+    \'* | \$\'* | \"\"*) open=${open%?} ;;
+    ?\\* | ?'$$'* | ?'$#'*) size=2 ;;
+    ?'$!'*)
+      seen+='${!:-$__hutch_last}' line=${line:2}
+      builtin return
+      ;;
+    ?'$('*) open+='(' size=2 ;;
+    -\$\'*) open+='$' size=2 ;;
+    -[\'\"\(]*) open+=${line:0:1} ;;
+    -\)*) [[ $open != *'(' ]] || open=${open%?} ;;
+    -\#*) [[ -n $seen && ${seen: -1} != [[:space:]\;\&\|\(\)] ]] || size=${#line} ;;
+    -'<<<'*) size=3 ;;
+    -'<<'*)
+      size=2 # in arithmetic a shift
+      if [[ $open != *'((' && $line =~ $here ]]; then
+        size=${#BASH_REMATCH}
+        text=${BASH_REMATCH[2]//[\\\'\"]/}
+        [[ $text == "${BASH_REMATCH[2]}" ]] && head='<' || head=\'
+        ends+=("$head${BASH_REMATCH[1]:-=}$text")
+      fi
+      ;;
+  esac
+  seen+=${line:0:size} line=${line:size}
 }

@@ -161,24 +161,55 @@ TEST_F(WatchdogTest, WhatMakesRoomBeyondTheLimitGoesOn) {
 
 TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
   watched_.disk_usage = seen({{1, 1}, {30, 1}, {25, 1}, {21, 1}});
+  watched_.room = [] { return DiskRoom{{1000 * kMebibyte}, {-1}, false}; };
   start();
   wait_for_looks(1);
   watchdog_->wake();  // it writes, and ends
-  watchdog_->run_begins();
+  watchdog_->run_begins(true);
   wait_for_looks(3);
   EXPECT_TRUE(told_.empty());
 }
 
 TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
   watched_.disk_usage = seen({{1, 1}, {30, 1}, {35, 1}});
+  watched_.room = [] { return DiskRoom{{1000 * kMebibyte}, {-1}, false}; };
   start();
   wait_for_looks(1);
   watchdog_->wake();
-  watchdog_->run_begins();
+  watchdog_->run_begins(true);
   wait_for_looks(1);
   EXPECT_TRUE(told_.empty());
   wait_for_looks(1);
   EXPECT_EQ(told_.size(), 1U);
+}
+
+// The whole of it may be written before the first look, and nothing afterwards.
+TEST_F(WatchdogTest, WhatARunHasWrittenSinceItBeganIsItsOwn) {
+  std::int64_t left = 1000;
+  watched_.room = [&left] { return DiskRoom{{kMebibyte * left}, {-1}, false}; };
+  watched_.disk_usage = seen({{1, 1}, {30, 1}});
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();
+  watchdog_->run_begins(true);
+  left -= 29;
+  wait_for_looks(1);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+}
+
+TEST_F(WatchdogTest, FilesThatARunHasMadeSinceItBeganAreItsOwn) {
+  limits_.files = 100;
+  std::int64_t left = 1000;
+  watched_.room = [&left] { return DiskRoom{{-1}, {left}, false}; };
+  watched_.disk_usage = seen({{1, 1}, {1, 300}});
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();
+  watchdog_->run_begins(true);
+  left -= 299;
+  watchdog_->run_begins(false);  // another one beside it, which hides nothing
+  wait_for_looks(1);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kFiles});
 }
 
 TEST_F(WatchdogTest, AQuotaDoesNotHideTheFloor) {

@@ -1,5 +1,6 @@
-# Where a file is that code has looked for elsewhere, or under a name that is written otherwise. The same for Python:
-# ../interpreter/near_files.py. It is read after code that has failed, at the end of state.sh's run.
+# This says where a file is that code has looked for elsewhere, or under a name that is written otherwise, as
+# ../interpreter/near_files.py does for Python, and how files of other machines come here. It is read after code that
+# has failed or names such a place, at the end of state.sh's run.
 
 # Says so of the first such name in code, $1; it fails where there is none.
 __hutch_explain_near() {
@@ -44,4 +45,30 @@ __hutch_entries() {
   command find /workspace -mindepth 1 -maxdepth 1
   command find /mnt -mindepth 2 -maxdepth 2
   command find /workspace -mindepth 2 -maxdepth 2 ! -path '/workspace/.*' ! -path '*/node_modules/*'
+}
+
+# Says of code that failed where a file is that it names, and of code that looked where a chat has its files how they come
+# here: whatever came after that.
+__hutch_explain_paths() {
+  [[ ${#__hutch_code} -lt 20000 && $__hutch_status != 130 ]] || builtin return 0
+  if [[ $__hutch_status != 0 && $__hutch_code == *.[[:alnum:]]* && $__hutch_code != *'<<'* ]]; then
+    ! __hutch_explain_near "$__hutch_code" || builtin return 0
+  fi
+  case $__hutch_code in
+    */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*) ;;
+    *) builtin return 0 ;;
+  esac
+  local __hutch_before=$'(^|[[:space:]"\'=(<>])' __hutch_part=$'[^][:space:]"\';&|()<>[/$*?{]+'
+  local __hutch_chat="$__hutch_before((/mnt/user-data/outputs|/mnt/user-data|/mnt/data|/mnt/skills|/home/claude)(/$__hutch_part)*)([^[:alnum:]_.-]|\$)"
+  local __hutch_machine="$__hutch_before((/Users|/home/$__hutch_part|/mnt/c|[A-Za-z]:[/\\\\]Users|~/(Desktop|Documents|Downloads))([/\\\\]$__hutch_part)+)"
+  if [[ $__hutch_code =~ $__hutch_chat && ($__hutch_status != 0 || $__hutch_code != *'<<'*) ]]; then
+    [[ ! -e ${BASH_REMATCH[3]} ]] || builtin return 0
+    builtin set -- "${BASH_REMATCH[3]}"
+  elif [[ $__hutch_status != 0 && $__hutch_code =~ $__hutch_machine ]]; then
+    builtin set -- "${BASH_REMATCH[2]/#'~'/"$HOME"}"
+    [[ $1 != /home/user/* || $1 == /home/user/@(Desktop|Documents|Downloads)/* ]] && [[ ! -e $1 ]] || builtin return 0
+  else
+    builtin return 0
+  fi
+  builtin . "${BASH_SOURCE[0]%/*}/explain.sh" && __hutch_explain_path "$1" >&2
 }
