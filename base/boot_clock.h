@@ -6,10 +6,10 @@
 
 namespace base {
 
-// With the time that it was suspended. CLOCK_BOOTTIME.
+// Returns the time since the machine's start, with the time that it was suspended. CLOCK_BOOTTIME.
 std::int64_t boottime_ms();
 
-// Without that time. CLOCK_MONOTONIC.
+// Returns the time since the machine's start, without that. CLOCK_MONOTONIC.
 std::int64_t uptime_ms();
 
 // Tells this start of the machine from others; empty where the kernel does not say.

@@ -23,7 +23,8 @@ struct SpawnOptions {
 // Returns the pid; the caller reaps it.
 Result<pid_t> spawn(const SpawnOptions& options);
 
-// As many open descriptors as this user may have. What is started later inherits it.
+// Raises the limit of open descriptors to the most that this user may have. What is started later
+// inherits it.
 void raise_descriptor_limit();
 
 // The directory of the running program, without a slash at the end.

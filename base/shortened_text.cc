@@ -15,7 +15,7 @@ constexpr std::size_t kWordBytes = 40;
 
 std::size_t printed_byte(char character) {
   const auto byte = static_cast<unsigned char>(character);
-  if (continues_character(character)) return 0;  // of a character that is counted already
+  if (continues_character(character)) return 0;  // its character is counted already
   if (byte >= 0x20) return character == '"' || character == '\\' ? 2 : 1;
   return std::string_view("\b\t\n\f\r").find(character) != std::string_view::npos ? 2 : 6;
 }

@@ -20,7 +20,7 @@ std::size_t printed_prefix(std::string_view text, std::size_t characters_max);
 std::string shortened(std::string_view text, std::size_t characters_max, std::string_view hint = "",
                       std::size_t total_bytes = 0);
 
-// As much of a caller's own text, which is UTF-8, as an error repeats.
+// Returns as much of a caller's own text, which is UTF-8, as an error repeats.
 std::string echoed(std::string_view text);
 
 }  // namespace base

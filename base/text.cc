@@ -26,6 +26,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string_view> split_at_ends(std::string_view text, char end) {
+  std::vector<std::string_view> pieces = split(text, end);
+  if (pieces.back().empty()) pieces.pop_back();
+  return pieces;
+}
+
 std::vector<std::string> words_of(std::string_view text, char separator) {
   std::vector<std::string> words;
   for (const std::string_view piece : split(text, separator)) {

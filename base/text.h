@@ -22,6 +22,10 @@ std::string_view trim(std::string_view text, std::string_view blanks = " \t");
 // Returns the pieces between the separators, empty ones too: one more than there are separators.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+// Returns the pieces that an `end` ends each, empty ones too, and what is behind the last one where
+// that is not empty: the lines of a text, for one.
+std::vector<std::string_view> split_at_ends(std::string_view text, char end = '\n');
+
 // Returns the pieces between the separators, without blanks and ends of lines around them and
 // without those that are empty then.
 std::vector<std::string> words_of(std::string_view text, char separator = ' ');

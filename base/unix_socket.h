@@ -25,7 +25,7 @@ Result<UniqueFd> connect_to(int directory_fd, const std::string& name,
 Status send_descriptor(int socket_fd, int fd);
 Result<UniqueFd> receive_descriptor(int socket_fd);
 
-// One packet of a SOCK_SEQPACKET socket.
+// A Packet is one message of a SOCK_SEQPACKET socket.
 struct Packet {
   std::string bytes;  // empty: the peer is gone
   UniqueFd fd;        // the first descriptor that came with it

@@ -1,5 +1,5 @@
-// One request that is being answered: what it asks, on whose behalf, and what its handler sees of
-// the connection.
+// A Call is one request that is being answered: what it asks, on whose behalf, and what its handler
+// sees of the connection.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,9 @@ struct Request {
   Message message;
   const wire::Format& format;
   ClientInfo client;
-  base::JsonValue capabilities = base::JsonValue::object();  // of the client
-  std::optional<LogLevel> log_level;                         // of a modern request
-  std::size_t bytes = 0;                                     // of its text
+  base::JsonValue capabilities = base::JsonValue::object();  // the client's
+  std::optional<LogLevel> log_level;                         // set by a modern request
+  std::size_t bytes = 0;                                     // the size of its text
   std::chrono::steady_clock::time_point received_at = std::chrono::steady_clock::now();
 };
 
@@ -41,7 +41,7 @@ struct Surroundings {
   Principal principal;
   std::atomic<bool> disconnected = false;
   bool logging = false;                               // the server has it enabled
-  std::atomic<LogLevel> log_level = LogLevel::kInfo;  // of legacy requests
+  std::atomic<LogLevel> log_level = LogLevel::kInfo;  // for legacy requests
   ClientRequests client_requests;
   Subscriptions* subscriptions = nullptr;
   TaskFollowers* followers = nullptr;

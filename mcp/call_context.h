@@ -72,7 +72,7 @@ class CallContext {
   [[nodiscard]] virtual const std::string& connection_id() const = 0;
   [[nodiscard]] virtual wire::Revision revision() const = 0;
   [[nodiscard]] virtual const ClientInfo& client() const = 0;
-  // As the client declared them: an object.
+  // Returns them as the client declared them: an object.
   [[nodiscard]] virtual const nlohmann::json& client_capabilities() const = 0;
   // The HTTP request that it came with has this name in the log; empty: it came with none.
   [[nodiscard]] virtual std::string request_id() const { return ""; }

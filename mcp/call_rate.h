@@ -1,4 +1,4 @@
-// How often each principal may call, where the operator bounds that.
+// Bounds how often each principal may call, where the operator wants that.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class CallRate {
     const double seconds = std::chrono::duration<double>(now - left.since).count();
     return std::min(most_, left.calls + seconds * per_second());
   }
-  // Who may call as often as somebody new need not be known.
+  // Forgets whoever may call as often again as somebody new.
   void forget_rested(Clock::time_point now) {
     std::erase_if(left_, [&](const auto& one) { return calls_at(one.second, now) >= most_; });
   }

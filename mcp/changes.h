@@ -1,5 +1,5 @@
-// Who wants to be told of which changes, and the telling. One per server, shared by all
-// connections; safe from many threads.
+// Knows who wants to be told of which changes, and tells them. There is one per server, shared by
+// all connections; safe from many threads.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@
 namespace mcp {
 
 inline constexpr std::size_t kListenersMax = 4096;      // that clients have opened
-inline constexpr std::size_t kListenersEachMax = 2048;  // of one principal
+inline constexpr std::size_t kListenersEachMax = 2048;  // for one principal
 inline constexpr std::size_t kWatchedEachMax = 1000;    // URIs, or tasks, of one listener
 inline constexpr std::size_t kWishesEachMax = 8192;     // for either, of all of one principal
-inline constexpr std::size_t kWatchedBytesMax = 4096;   // of a URI or an id
+inline constexpr std::size_t kWatchedBytesMax = 4096;   // for a URI or an id
 
 struct Change {
   enum class Kind { kTools, kPrompts, kResources, kResource, kTask, kTaskProgress };
   Kind kind = Kind::kTools;
   std::string subject = {};  // URI of kResource, id of a task
-  double progress = 0;       // of kTaskProgress: grows
+  double progress = 0;       // grows; for kTaskProgress
   std::string message = {};
 };
 
@@ -39,7 +39,7 @@ class Changes {
     bool resources = false;
     std::set<std::string> uris = {};
     std::set<std::string> task_ids = {};
-    bool progress = false;  // of these tasks, too
+    bool progress = false;  // these tasks' progress is told, too
   };
   using Tell = std::function<void(const Change& change)>;
   using Watch = std::function<void(const std::string& principal_id, const Change& subject)>;
@@ -50,12 +50,12 @@ class Changes {
   // `settle` is called after the first wishes of one listener, before anything is promised to it.
   void on_watch(Watch begin, Watch end, Settle settle);
 
-  // Nothing when there are too many (`counted` ones), of all or of this principal. `first` is
-  // called before anything is told.
+  // Returns nothing when there are too many (`counted` ones), of all or of this principal. `first`
+  // is called before anything is told.
   std::optional<Id> add(
       std::string principal_id, const Filter& filter, Tell tell, bool counted,
       const std::function<void()>& first = [] {});
-  // Nothing is told any more when this returns, but what this thread is just telling.
+  // When this returns, no more is told but what this thread is just telling.
   void remove(Id id);
   // False when there are too many.
   bool watch_uri(Id id, const std::string& uri);

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kErrorBytesMax = 500;  // of a client's words
+constexpr std::size_t kErrorBytesMax = 500;  // the most of a client's words
 
 RpcError read_error(const json& error) {
   RpcError read{kInternalError, "the client gave no reason", nullptr, nullptr};

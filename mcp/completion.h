@@ -13,7 +13,7 @@ inline constexpr std::size_t kCompletionsMax = 100;  // the protocol allows no m
 
 struct CompletionQuery {
   std::string argument;
-  std::string value;                         // what has been typed
+  std::string value;                         // as typed so far
   std::map<std::string, std::string> known;  // other arguments, where the client sent them
 };
 

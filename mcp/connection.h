@@ -1,5 +1,6 @@
-// One client: which era each of its messages belongs to, what it has open, what it gets back. Knows
-// no transport: text comes in, and messages go out through the exchange it came with.
+// A Connection is one client: which era each of its messages belongs to, what it has open, what it
+// gets back. Knows no transport: text comes in, and messages go out through the exchange it came
+// with.
 #pragma once
 
 #include <atomic>
@@ -87,7 +88,7 @@ class Connection {
     base::JsonValue capabilities = base::JsonValue::object();
   };
 
-  // Where one message's answer goes.
+  // A Route says where one message's answer goes.
   struct Route {
     Holder exchange;
     Reply reply;

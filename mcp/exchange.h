@@ -1,4 +1,4 @@
-// Where the answer to one message goes, and what its call has to say until then.
+// An Exchange takes the answer to one message, and what its call has to say until then.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ class Exchange {
   // The request that brought the message has this name in the log; empty: it came with none.
   [[nodiscard]] virtual std::string request_id() const { return ""; }
 
-  // Nothing more is sent: called once, on whatever thread was the last to hold the exchange. A
-  // notification, a response and a cancelled request end without anything having been sent.
+  // Says that nothing more is sent: called once, on whatever thread was the last to hold the
+  // exchange. A notification, a response and a cancelled request end without anything having been
+  // sent.
   virtual void end() noexcept = 0;
 };
 

@@ -22,7 +22,7 @@ using JsonParser = std::function<std::optional<nlohmann::json>(std::string_view)
 // kHalfCharacter in place of each; nothing for any other text.
 std::optional<nlohmann::json> parse_halves(std::string_view text, const JsonParser& parse);
 
-// Whether a text or a name in it has kHalfCharacter.
+// Returns whether a text or a name in it has kHalfCharacter.
 bool has_half(const nlohmann::json& value);
 
 // Returns the text with U+FFFD in place of each kHalfCharacter.

@@ -41,7 +41,7 @@ Server::Answer update_task(const Server& server, Call& call);
 Server::Answer list_tasks(const Server& server, Call& call);
 Server::Answer task_result(const Server& server, Call& call);
 
-// How long a person may take to read and answer what is asked of them.
+// A person may take so long to read and answer what is asked of them.
 inline constexpr std::chrono::minutes kAnswerPatience{10};
 
 // rounds.cc: reads what belongs to a round of this call, then runs `handler`, which says what it
@@ -52,7 +52,7 @@ Server::Answer in_rounds(const Server& server, Call& call,
 
 // These read parameters, in the same way everywhere.
 
-constexpr std::size_t kEchoBytesMax = 200;  // of a client's words in our errors
+constexpr std::size_t kEchoBytesMax = 200;  // the most of a client's words in our errors
 
 RpcError wrong_params(std::string message);
 // Null when there is no such member, or it is no string.

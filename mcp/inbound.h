@@ -16,7 +16,7 @@ struct Inbound {
 
   bool is_batch = false;
   std::vector<Item> items;  // a batch may be empty; else one, and that is a Message
-  std::size_t bytes = 0;    // of the text
+  std::size_t bytes = 0;    // the text's size
 };
 
 // An error of the whole text: no JSON, too deep, too large, too many, or one wrong message.

@@ -7,7 +7,7 @@
 namespace mcp {
 namespace {
 
-constexpr std::size_t kKeptCapacity = 1U << 20;  // of the buffer, between lines
+constexpr std::size_t kKeptCapacity = 1U << 20;  // the buffer's, between lines
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 namespace mcp {
 
-// One line that is too long is skipped as it comes, not kept; only its JSON-RPC id is looked for.
+// A line that is too long is skipped as it comes, not kept; only its JSON-RPC id is looked for.
 class LineSplitter {
  public:
   // Lengths count the bytes before the newline.

@@ -42,7 +42,7 @@ struct RpcError {
   int code = kInternalError;
   std::string message;
   base::JsonValue data = nullptr;  // null: none
-  base::JsonValue id = nullptr;    // of the request, when it could be read
+  base::JsonValue id = nullptr;    // the request's, when it could be read
 };
 RpcError with_id(RpcError error, const nlohmann::json& id);
 
@@ -53,8 +53,8 @@ struct Message {
                        // null when it is no id
   std::string method;
   base::JsonValue params = base::JsonValue::object();  // always an object
-  base::JsonValue result;                              // of a response; null for an error
-  base::JsonValue error;                               // of a response; null for a result
+  base::JsonValue result;                              // a response's; null for an error
+  base::JsonValue error;                               // a response's; null for a result
 };
 
 // A string of at most kIdBytesMax bytes, or an integer.
@@ -64,12 +64,12 @@ bool is_id(const nlohmann::json& value);
 // for what is too deep or too large; the latter with its id, when it has one.
 std::variant<nlohmann::json, RpcError> parse_json(std::string_view text);
 
-// One message out of parsed JSON that is no array. What has neither id nor reason to be answered
-// (a notification with wrong params, a response with a wrong id) is no error.
+// Reads one message out of parsed JSON that is no array. What has neither id nor reason to be
+// answered (a notification with wrong params, a response with a wrong id) is no error.
 std::variant<Message, RpcError> read_message(nlohmann::json value);
 
 nlohmann::json make_result(const nlohmann::json& id, nlohmann::json result);
-// With id null when the request's is not known.
+// Writes null as the id when the request's is not known.
 nlohmann::json make_error(RpcError error);
 nlohmann::json make_notification(const std::string& method, nlohmann::json params);
 

@@ -53,7 +53,7 @@ class Outbox {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::string> lines_;
-  std::size_t bytes_ = 0;  // of lines_ and of the line that is being written
+  std::size_t bytes_ = 0;  // in lines_ and in the line that is being written
   bool closed_ = false;
   std::jthread thread_;
 };

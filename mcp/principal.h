@@ -1,4 +1,4 @@
-// Who a request acts for.
+// A Principal is whom a request acts for.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace mcp {
 
 struct Principal {
-  std::string id;                   // the same for every request of the same caller; never shown
+  std::string id;                   // stays for all requests of one caller; never shown
   std::vector<std::string> scopes;  // empty: everything
 };
 

@@ -24,7 +24,7 @@ struct PromptArgument {
 
 struct PromptResult {
   std::string description;                              // empty: none
-  base::JsonValue messages = base::JsonValue::array();  // of the newest revision
+  base::JsonValue messages = base::JsonValue::array();  // in the form of the newest revision
 };
 
 using PromptAnswer = std::variant<PromptResult, InputRequired, RpcError>;

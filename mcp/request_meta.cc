@@ -15,7 +15,7 @@ constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr const char* kClientKey = "io.modelcontextprotocol/clientInfo";
 constexpr const char* kLogLevelKey = "io.modelcontextprotocol/logLevel";
-constexpr std::size_t kNameBytesMax = 200;  // of a client; it ends up in records
+constexpr std::size_t kNameBytesMax = 200;  // a client's; it ends up in records
 
 // Null when there is no such member, or `object` is none.
 const json* find(const json& object, const char* name) {

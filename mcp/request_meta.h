@@ -21,7 +21,7 @@ struct ModernMeta {
   std::string claim;                     // the revision as the client wrote it
   const wire::Format* format = nullptr;  // null: not served, see unsupported_revision()
   ClientInfo client;
-  base::JsonValue capabilities;       // of the client; an object
+  base::JsonValue capabilities;       // the client's; an object
   std::optional<LogLevel> log_level;  // nothing: the client wants no log messages
 };
 

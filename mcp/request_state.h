@@ -20,7 +20,7 @@ using StateKey = std::array<unsigned char, 32>;
 // from many threads. None: this process's own is used, which no other process knows.
 using StateKeys = std::function<std::vector<StateKey>()>;
 
-// Nothing for what is not 64 hexadecimal digits.
+// Returns nothing for what is not 64 hexadecimal digits.
 std::optional<StateKey> parse_state_key(std::string_view digits);
 
 // Safe from many threads.
@@ -34,8 +34,8 @@ class RequestStates {
   [[nodiscard]] std::string seal(const nlohmann::json& state, const std::string& principal_id,
                                  const std::string& method, const nlohmann::json& params) const;
 
-  // Nothing for what was not sealed here, was changed, is for another principal or request, or is
-  // too old.
+  // Returns nothing for what was not sealed here, was changed, is for another principal or request,
+  // or is too old.
   [[nodiscard]] std::optional<nlohmann::json> open(const std::string& sealed,
                                                    const std::string& principal_id,
                                                    const std::string& method,

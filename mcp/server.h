@@ -39,7 +39,7 @@ class Server {
   // Listed in the order they are added. Their names differ.
   void add_tool(Tool tool);
   void add_prompt(Prompt prompt);
-  // One each; both outlive the server.
+  // There is one of each; both outlive the server.
   void set_resources(ResourceProvider& resources);
   void set_tasks(TaskSource& tasks);
   // Clients may ask for log messages: CallContext::log() reaches them.

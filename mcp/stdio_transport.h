@@ -17,8 +17,8 @@ struct StdioOptions {
   int stop_fd = -1;  // ends serve_stdio() when it becomes readable; -1: none
   std::string connection_id = "stdio";
   Principal principal = {};  // whose process this is
-  // Without the newline. A write_file of 16 MiB, every byte of it escaped as \n is. A longer line
-  // is skipped as it comes and answered with kInvalidRequest.
+  // It is without the newline: a write_file of 16 MiB, every byte of it escaped as \n is. A longer
+  // line is skipped as it comes and answered with kInvalidRequest.
   std::size_t line_bytes_max = 112U << 20;
   // The one who asks keeps nobody else waiting, so neither is there to be met: threads are started
   // as they are needed, and the bytes of open messages are bounded.

@@ -32,7 +32,7 @@ class TaskFollowers {
   TaskFollowers(const TaskFollowers&) = delete;
   TaskFollowers& operator=(const TaskFollowers&) = delete;
 
-  // Until it has ended. `progress_token` is null when none was given.
+  // Follows a task until it has ended. `progress_token` is null when none was given.
   void follow(const std::string& task_id, const nlohmann::json& progress_token,
               const wire::Format& format);
 

@@ -245,7 +245,7 @@ void WorkerPool::work() {
     lock.unlock();
     current() = {this, asker, false, processor_time()};
     work();
-    work = nullptr;  // what it holds is gone before it counts as done
+    work = nullptr;  // all that it holds is gone before it counts as done
     const Current done = std::exchange(current(), {});
     const auto worked = processor_time() - done.begun;
     lock.lock();

@@ -147,7 +147,7 @@ class WorkerPool {
   std::condition_variable wakeup_;
   std::condition_variable idle_;
   Askers askers_;                      // with something that runs or waits
-  std::list<Askers::iterator> turns_;  // those with something that waits
+  std::list<Askers::iterator> turns_;  // askers with something that waits
   std::optional<std::string> last_asker_;
   std::chrono::steady_clock::time_point several_until_{};
   // When the thread that waits for the end of a rest looks again; kNever: none waits for that.

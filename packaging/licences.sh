@@ -2,7 +2,7 @@
 # Prints the licences of what the self-contained programs have inside, from the packages they were built with.
 set -euo pipefail
 
-# Of headers and static libraries alone: package, and what it is called by those who made it.
+# Each line has a package of headers and static libraries alone, and the name that its authors use.
 inside='libboost1.74-dev Boost
 libbrotli-dev Brotli
 libbz2-dev bzip2

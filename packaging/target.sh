@@ -1,9 +1,9 @@
-# What is built for: this machine, or with HUTCH_HOST=aarch64-linux-gnu that one (packaging/cross). To be read by scripts.
+# Names the target: this machine, or with HUTCH_HOST=aarch64-linux-gnu that one (packaging/cross). To be read by scripts.
 # shellcheck shell=bash disable=SC2034
 host=${HUTCH_HOST:-}
 machine=${host%%-*}
 machine=${machine:-$(uname -m)}
-tools=${host:+$host-} # what the names of its compiler and binutils begin with
+tools=${host:+$host-} # a prefix of its compiler's and binutils' names
 
 hutch_architecture() {
   if [ -z "$host" ]; then

@@ -23,7 +23,7 @@ packaging/compile.sh portable hutch
 tree=build/packages/tree
 rm -rf "$tree"
 cmake --install build/portable --prefix "$tree" --strip >/dev/null
-# Of one version of Python, which may be another one there: who installs compiles them (deb), or nobody does.
+# They are for one version of Python, which may be another one there: who installs compiles them (deb), or nobody does.
 find "$tree" -name __pycache__ -prune -exec rm -rf {} +
 install -m 644 /usr/lib/file/magic.mgc "$tree/share/hutch/"
 install -m 644 -D README.md SECURITY.md CHANGELOG.md LICENSE -t "$tree/share/doc/hutch"

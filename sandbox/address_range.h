@@ -13,14 +13,14 @@
 
 namespace sandbox {
 
-inline constexpr std::size_t kAddressRangesMax = 256;  // of a session
+inline constexpr std::size_t kAddressRangesMax = 256;  // for one session
 
 // Addresses of version 4 are as version 6 writes them: ::ffff:a.b.c.d, RFC 4291 section 2.5.5.2.
 using AddressBytes = std::array<std::uint8_t, 16>;
 
 struct AddressRange {
   AddressBytes first{};
-  unsigned prefix_bits = 0;  // of 128
+  unsigned prefix_bits = 0;  // from 0 to 128
 
   friend bool operator==(const AddressRange&, const AddressRange&) = default;
 };

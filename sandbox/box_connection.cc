@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/unix_socket.h"
+#include "sandbox/session_parts.h"
 #include "sandbox/wire/build_id.h"
 
 namespace sandbox {
@@ -65,7 +66,7 @@ base::Result<BoxConnection> BoxConnection::open(const std::string& session_direc
                                                 std::chrono::milliseconds patience, Silent silent) {
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, session_directory, O_PATH | O_DIRECTORY));
-  BoxConnection connection(TRY(base::connect_to(directory.get(), wire::kBoxSocket, patience)),
+  BoxConnection connection(TRY(base::connect_to(directory.get(), kBoxSocketPart, patience)),
                            silent);
   connection.pid_ = pid_at(connection.socket_.get());
   if (connection.pid_ != 0) {

@@ -1,4 +1,4 @@
-// One connection from a server to a box: request, reply, in turn.
+// A BoxConnection is one connection from a server to a box: request, reply, in turn.
 //
 // What a box says is not trusted: one that speaks garbage, says something that cannot be, or does
 // not answer is ended, and with it all that runs in it. Nothing here waits without a bound.
@@ -48,7 +48,7 @@ class BoxConnection {
   // Ends the process of the box, which said or did what no sandbox does. The Error to give back.
   base::Error end_box(const std::string& why) const;
 
-  // Until the box has closed its end: it does so last of all. False when time is up.
+  // Waits until the box has closed its end: it does so last of all. Returns false when time is up.
   bool wait_for_end(std::chrono::milliseconds patience);
 
   // A pidfd of the box; not valid where the kernel does not tell.
@@ -57,14 +57,14 @@ class BoxConnection {
   // Its pid, also when it has ended; 0 where the kernel does not tell.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // Whether the box is of the build that this process is.
+  // Returns whether the box is of the build that this process is.
   [[nodiscard]] bool of_this_build() const { return of_this_build_; }
 
   // False once the box has closed it: checked before reuse.
   [[nodiscard]] bool usable() const;
 
  private:
-  // As kPatience in sandbox.cc.
+  // It is as long as kPatience in sandbox.cc.
   static constexpr std::chrono::seconds kHelloPatience{30};
 
   BoxConnection(base::UniqueFd socket, Silent silent)
@@ -80,7 +80,7 @@ class BoxConnection {
   Silent silent_;
   bool of_this_build_ = false;
   pid_t pid_ = 0;
-  base::UniqueFd process_;  // of the box; not valid where the kernel does not tell
+  base::UniqueFd process_;  // the box's; not valid where the kernel does not tell
 };
 
 }  // namespace sandbox

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "sandbox/host_capacity.h"
+#include "sandbox/session_parts.h"
 #include "sandbox/wire/box_protocol.h"
 
 namespace sandbox {
@@ -124,7 +125,7 @@ Error why_it_died(int process, const std::string& words) {
 }  // namespace
 
 base::Status launch_box(const BoxSpec& spec, const SessionLock& lock, milliseconds patience) {
-  const std::string log_path = spec.session_directory + "/box.log";
+  const std::string log_path = session_part(spec.session_directory, kBoxLogPart);
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log =
       TRY(base::open_file(AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600));

@@ -30,10 +30,6 @@ struct BoxNetwork {
   std::vector<AddressRange> denied_addresses;
 };
 
-// In the session's directory: runs that its next box starts anew, a file for each, named after it.
-// The request is JSON (request_to_json()).
-inline constexpr const char* kKeptRunsDirectory = "restarts";
-
 struct BoxSpec {
   std::string session_id;
   std::string session_directory;      // holds workspace, home, tmp, runs; absolute
@@ -42,17 +38,17 @@ struct BoxSpec {
   std::string environment_directory;  // absolute; empty: the packages of the host
   Limits limits;
   std::map<std::string, std::string> env;
-  // As root the session's own id on the host, for user and group; nothing as an ordinary user.
+  // The session's own id on the host, for user and group, as root; nothing as an ordinary user.
   std::optional<std::uint32_t> host_uid;
   std::int64_t detach_seconds = 60;
   std::int64_t idle_seconds = 600;
   std::int64_t paused_max_seconds = 86400;  // then it ends, and only its files stay
   bool ends_with_connection = false;        // see Box::end_with_connection() in sandbox.h
-  std::string zygote_directory;             // of one to be forked from, if it is there; empty: none
+  std::string zygote_directory;             // a zygote's, if it is there; empty: none
   std::vector<Language> ahead;              // whose interpreters start before a run asks for them
   std::vector<HostFolder> host_folders;
   PathRules paths;
-  std::vector<NetworkRule> network;     // what it may reach; empty: nothing but itself
+  std::vector<NetworkRule> network;     // hosts that it may reach; empty: nothing but itself
   std::vector<Credential> credentials;  // that the door adds to requests
   std::map<std::string, std::string> network_addresses;  // that the operator gives names of those
   // Files of the host with certificates: what the code's programs trust, what the door does, and
@@ -65,10 +61,10 @@ struct BoxSpec {
   std::vector<AddressRange> denied_addresses;  // that no host is reached at
   NetworkProxy network_proxy;                  // by which the door reaches the others
   std::vector<std::string> kept_hosts;         // whose answers the door keeps for all sessions
-  std::int64_t autosave_mb = 0;   // of its variables that are stored after a run; 0: none are, ever
-  std::int64_t stored_mb = 0;     // that are stored as it rests
-  std::int64_t downloads_mb = 0;  // at most so many of them
-  std::string egress_directory;   // of hutch-egress; absolute; for who has a network
+  std::int64_t autosave_mb = 0;             // variables that are stored after a run; 0: none, ever
+  std::int64_t stored_mb = 0;               // that are stored as it rests
+  std::int64_t downloads_mb = 0;            // at most so many of them
+  std::string egress_directory;             // hutch-egress's; absolute; where the box has a network
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any
   std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME

@@ -18,7 +18,7 @@ namespace sandbox {
 
 class Cgroup {
  public:
-  // How a process gets into it.
+  // An Entrance says how a process gets into it.
   struct Entrance {
     std::vector<std::string> join_files;  // version 1: it writes "0" to each
     std::string directory;                // version 2: it is cloned into this one; empty without
@@ -31,7 +31,7 @@ class Cgroup {
   // Each reads a file of the kernel's; 0 where nobody counts.
   [[nodiscard]] virtual std::int64_t memory_peak_bytes() const = 0;
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;  // now, with cache_bytes()
-  [[nodiscard]] virtual std::int64_t cache_bytes() const = 0;   // of files, given back when needed
+  [[nodiscard]] virtual std::int64_t cache_bytes() const = 0;  // page cache; given back when needed
   [[nodiscard]] virtual std::int64_t processor_time_us() const = 0;  // since the cgroup was made
   [[nodiscard]] virtual std::int64_t oom_kills() const = 0;          // since the cgroup was made
   // Forks that the process limit said no to, since the cgroup was made.

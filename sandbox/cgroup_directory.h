@@ -10,7 +10,7 @@
 
 namespace sandbox {
 
-// One mounted hierarchy and our own directory in it.
+// A CgroupHierarchy is one mounted hierarchy and our own directory in it.
 struct CgroupHierarchy {
   int version = 2;
   std::vector<std::string> controllers;  // version 1: those co-mounted here

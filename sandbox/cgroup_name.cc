@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "sandbox/cgroup_directory.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox {
 namespace {
@@ -37,7 +38,7 @@ std::string former_cgroup_name(const std::string& session_directory) {
 
 bool is_cgroup_of(const std::string& cgroup_directory, const std::string& session_directory) {
   struct stat ours {};
-  if (::stat((session_directory + "/workspace").c_str(), &ours) != 0) return false;
+  if (::stat(session_part(session_directory, kWorkspacePart).c_str(), &ours) != 0) return false;
   const auto pids = read_cgroup_words(cgroup_directory + "/cgroup.procs");
   return std::any_of(pids.begin(), pids.end(), [&ours](const std::string& pid) {
     struct stat theirs {};

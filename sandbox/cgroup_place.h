@@ -1,4 +1,4 @@
-// Where in a hierarchy the cgroup of a session lies, and making it there. cgroups(7), and
+// Finds where in a hierarchy the cgroup of a session lies, and makes it there. cgroups(7), and
 // systemd's "Control Group APIs and Delegation".
 //
 // In version 2 a cgroup that hands controllers down may have no processes of its own, so ours

@@ -1,5 +1,5 @@
-// How much of the processors the cgroup of a live session gets where others want them, too. It is
-// set again while the session lives, by whoever knows of all of them; no process moves for it.
+// Sets how much of the processors the cgroup of a live session gets where others want them, too. It
+// is set again while the session lives, by whoever knows of all of them; no process moves for it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct CgroupWeight {
   [[nodiscard]] bool set(std::int64_t shares) const;
 };
 
-// By the session's id.
+// Maps a session's id to its weight.
 using CgroupWeights = std::map<std::string, CgroupWeight>;
 
 // Returns the weights of those sessions in `sessions_directory` whose cgroup lies near ours and has

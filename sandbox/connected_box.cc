@@ -124,8 +124,7 @@ base::UniqueFd ConnectedBox::process() {
 base::Status ConnectedBox::submit(const RunRequest& request) {
   BoxConnection connection = TRY(take());
   if (!connection.of_this_build()) return make_way(std::move(connection));
-  give_back(std::move(connection));
-  TRY(call({{"op", "submit"}, {"request", request_to_json(request)}}));
+  TRY(call(std::move(connection), {{"op", "submit"}, {"request", request_to_json(request)}}));
   return base::done();
 }
 
@@ -306,8 +305,9 @@ bool ConnectedBox::ends_with_service() {
   return ends;
 }
 
-base::Result<json> ConnectedBox::call(const json& request) {
-  BoxConnection connection = TRY(take());
+base::Result<json> ConnectedBox::call(const json& request) { return call(TRY(take()), request); }
+
+base::Result<json> ConnectedBox::call(BoxConnection connection, const json& request) {
   auto reply = connection.call(request, kPatience);
   if (!reply.ok()) return failed(std::move(connection), reply.error(), {});
   give_back(std::move(connection));

@@ -64,6 +64,7 @@ class ConnectedBox : public Box {
 
  private:
   base::Result<nlohmann::json> call(const nlohmann::json& request);
+  base::Result<nlohmann::json> call(BoxConnection connection, const nlohmann::json& request);
   // Makes a request whose answer comes with a descriptor. Returns the descriptor, and puts the
   // answer into `reply`.
   base::Result<base::UniqueFd> call_for_fd(const nlohmann::json& request, nlohmann::json& reply);

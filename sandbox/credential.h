@@ -13,7 +13,7 @@
 
 namespace sandbox {
 
-inline constexpr std::size_t kCredentialsMax = 32;  // of a session
+inline constexpr std::size_t kCredentialsMax = 32;  // for one session
 
 struct Credential {
   enum class Place {
@@ -27,7 +27,7 @@ struct Credential {
   std::string name;
   NetworkRule host;  // without methods and path
   Place place = Place::kBearer;
-  std::string field;          // of kHeader and kQuery: its name
+  std::string field;          // the name of the header or parameter, for kHeader and kQuery
   bool allows_plain = false;  // also to requests that are not within TLS
 
   friend bool operator==(const Credential&, const Credential&) = default;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "sandbox/session_parts.h"
+
 namespace sandbox {
 namespace {
 
@@ -85,11 +87,11 @@ std::int64_t DiskQuota::used_bytes() const {
 }
 
 void release_disk_quota(const std::string& session_directory) {
-  const base::UniqueFd directory(::open((session_directory + "/workspace").c_str(),
+  const base::UniqueFd directory(::open(session_part(session_directory, kWorkspacePart).c_str(),
                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   fsxattr attributes{};
   if (!directory.valid() || ::ioctl(directory.get(), FS_IOC_FSGETXATTR, &attributes) != 0) return;
-  if (attributes.fsx_projid == 0) return;  // of no session
+  if (attributes.fsx_projid == 0) return;  // it has no session's quota
   (void)set_limits(directory.get(), attributes.fsx_projid, 0, 0);
 }
 

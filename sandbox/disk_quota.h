@@ -24,7 +24,7 @@ class DiskQuota {
   DiskQuota(const DiskQuota&) = delete;
   DiskQuota& operator=(const DiskQuota&) = delete;
 
-  // Whether a write would be refused: nothing, or next to nothing, is left.
+  // Returns whether a write would be refused: nothing, or next to nothing, is left.
   [[nodiscard]] bool used_up() const;
   // Returns what it counts; 0 where it does not say.
   [[nodiscard]] std::int64_t used_bytes() const;

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "base/fd.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox {
 
 namespace {
 
-constexpr const char* kDroppedFile = "dropped_outputs";
 constexpr std::size_t kCountBytesMax = 64;
 
 DroppedOutputs read_dropped(int fd) {
@@ -29,7 +29,7 @@ DroppedOutputs read_dropped(int fd) {
 // Whoever has the lock has it for a moment; hutch-box waits for nobody.
 base::UniqueFd open_dropped(int session_fd, int flags, int lock) {
   base::UniqueFd file(
-      ::openat(session_fd, kDroppedFile, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600));
+      ::openat(session_fd, kDroppedOutputsPart, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600));
   if (file.valid() && ::flock(file.get(), lock) != 0) file.reset();
   return file;
 }

@@ -1,5 +1,5 @@
-// How much of old outputs a box has dropped to make room: hutch-box counts it in a file of the
-// session, and a server takes the count from there and says it in its log.
+// Counts how much of old outputs a box has dropped to make room: hutch-box counts it in a file of
+// the session, and a server takes the count from there and says it in its log.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// How firmly each limit of a session holds, which depends on what its box could get on this host.
+// Says how firmly each limit of a session holds, which depends on what its box could get on this
+// host.
 //
 // A box says in its isolation what holds its limits, in the words below; here is what that is
 // worth. Nobody else judges it: not the probe, not the tools.
@@ -17,7 +18,7 @@ namespace sandbox {
 enum class Level {
   kNone,     // nobody holds it
   kWatched,  // measured while something runs, and ended with its cause when seen beyond
-  kHard,     // what goes beyond is refused, or cut off
+  kHard,     // more is refused, or cut off
 };
 
 // none, watched or hard
@@ -45,7 +46,7 @@ inline constexpr Holder kBox{"hutch-box", Level::kHard};
 struct Enforced {
   const char* limit;  // its name in kLimitRows
   Level level;
-  std::string holder;  // what the box said; empty: nothing
+  std::string holder;  // as the box named it; empty: it named none
 };
 
 // All of kLimitRows, in that order. Words that are not above are worth nothing.

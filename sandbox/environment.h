@@ -11,7 +11,7 @@
 
 namespace sandbox {
 
-// Where a box has its environment. Its programs and modules name this place.
+// Here a box has its environment. Its programs and modules name this place.
 inline constexpr char kEnvironmentPlace[] = "/environment";
 
 // A session without an environment has this template: the packages of the host's /usr.

@@ -13,14 +13,14 @@
 namespace sandbox {
 
 inline constexpr std::size_t kHostFoldersMax = 16;
-inline constexpr std::size_t kBlockedPathsMax = 16;  // of one folder
+inline constexpr std::size_t kBlockedPathsMax = 16;  // in one folder
 
 struct HostFolder {
-  std::string name;  // of the entry in /mnt
+  std::string name;  // its entry in /mnt
   std::string path;  // on the host: absolute, without a link in it
   bool writable = false;
   std::vector<std::string> blocked;  // below it, relative: read as empty
-  // Which directory it was when it was looked at: what is mounted is that one or none.
+  // Both say which directory it was when it was looked at: what is mounted is that one or none.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 

@@ -1,4 +1,4 @@
-// How a box asks the servers of its state directory to take over what it has written of the network
+// Lets a box ask the servers of its state directory to take over what it has written of the network
 // (network_journal.h): a packet with the session's id to each of their sockets, in journals/ there.
 #pragma once
 

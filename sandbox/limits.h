@@ -13,14 +13,14 @@ struct Limits {
   std::int64_t processes = 256;    // and threads: the kernel counts tasks
   std::int64_t disk_mb = 10240;    // workspace, home and /tmp together
   std::int64_t files = 200000;     // inodes of the same
-  std::int64_t open_files = 1024;  // of one process
-  std::int64_t run_seconds = 120;  // of a foreground run that names none
-  std::int64_t output_mb = 64;     // of one stream of one run, kept in a file
+  std::int64_t open_files = 1024;  // for each process
+  std::int64_t run_seconds = 120;  // for a foreground run that names none
+  std::int64_t output_mb = 64;     // for one stream of one run, kept in a file
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-// One row per limit: the name on the wire, where it lives, and its range.
+// A LimitRow says of one limit the name on the wire, where it lives, and its range.
 struct LimitRow {
   const char* name;
   std::int64_t Limits::*member;

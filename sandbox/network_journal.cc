@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/shortened_text.h"
 #include "base/text.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox {
 
@@ -21,7 +22,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kPrefix = "network-";
 constexpr std::int64_t kFileBytesMax = 256 * 1024;
 constexpr std::size_t kTextBytesMax = 1024;
 // Who writes is held up before; at the box's end all that is under way is told of at once.
@@ -30,14 +30,16 @@ constexpr std::size_t kReadBytesMax = kUnwrittenBytesMax + 2 * kFileBytesMax;
 // A position: the number of a file, and where in it.
 constexpr int kOffsetBits = 32;
 
-std::string name_of(std::int64_t number) { return std::string(kPrefix) + std::to_string(number); }
+std::string name_of(std::int64_t number) {
+  return std::string(kNetworkJournalPrefix) + std::to_string(number);
+}
 
 // Returns the numbers of the journal's files, in order.
 std::vector<std::int64_t> numbers_in(int directory_fd) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : base::names_in(directory_fd)) {
-    if (!name.starts_with(kPrefix)) continue;
-    const auto number = base::number_of<std::int64_t>(name.substr(kPrefix.size()));
+    if (!name.starts_with(kNetworkJournalPrefix)) continue;
+    const auto number = base::number_of<std::int64_t>(name.substr(kNetworkJournalPrefix.size()));
     if (number) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());

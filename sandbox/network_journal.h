@@ -15,16 +15,16 @@
 
 namespace sandbox {
 
-// One request, or one connection that nobody looks into.
+// A NetworkRequest is one request, or one connection that nobody looks into.
 struct NetworkRequest {
-  std::int64_t number = 0;  // of the session, growing; microseconds since the epoch, about
+  std::int64_t number = 0;  // grows within the session; about microseconds since the epoch
   std::string verdict;      // "allowed", "refused"
   std::string host;
   std::int64_t port = 0;     // 0: a name was asked for
   std::string method;        // empty: nobody has looked
   std::string path;          // as the code has asked for it
-  std::int64_t status = 0;   // of the answer; 0: none
-  std::string reason;        // of a refusal
+  std::int64_t status = 0;   // the answer's; 0: none
+  std::string reason;        // why it was refused; else empty
   std::string missing_rule;  // as in NetworkUse::Refusal
   std::string credential;    // its name, where one was added
   bool was_kept = false;     // the answer came from what is kept of earlier ones
@@ -35,11 +35,11 @@ struct NetworkRequest {
   std::int64_t more = 0;  // so many that nobody has told of one by one
 };
 
-// One line of a journal.
+// A JournalEntry is one line of a journal.
 struct JournalEntry {
   enum class Kind {
     kBegins,
-    kGoesOn,  // what is new of the request with this number: the bytes are all until now
+    kGoesOn,  // news of the request with this number: the bytes are all until now
     kUse      // nothing but bytes
   };
   Kind kind = Kind::kBegins;
@@ -77,7 +77,7 @@ class NetworkJournal {
     std::int64_t allowed = 0;  // requests
     std::int64_t refused = 0;
     std::int64_t used_bytes = 0;
-    std::vector<std::int64_t> ended;  // of those whose beginning is told
+    std::vector<std::int64_t> ended;  // numbers of requests whose beginning is told
   };
 
   base::Status open_next();
@@ -93,7 +93,7 @@ class NetworkJournal {
   const int directory_fd_;
   std::int64_t file_number_ = 0;
   std::int64_t last_number_ = 0;
-  std::int64_t file_bytes_ = 0;  // of the file that is written
+  std::int64_t file_bytes_ = 0;  // the size of the file that is written
   std::int64_t bytes_ = 0;
   base::UniqueFd file_;
   std::string unwritten_;
@@ -104,7 +104,7 @@ class NetworkJournal {
 // Some lines of the journal behind `after`, where an earlier one ended; 0: from its beginning.
 // None: there are no more. What is no line is left out.
 std::vector<JournalEntry> read_network_journal(int directory_fd, std::int64_t after);
-// Where the next line will begin; 0: there is no journal.
+// Returns where the next line will begin; 0: there is no journal.
 std::int64_t network_journal_end(int directory_fd);
 // Removes what lies before `taken`, as far as nobody writes there any more.
 void drop_network_journal(int directory_fd, std::int64_t taken);

@@ -1,4 +1,5 @@
-// How much of the network a session may use, and all sessions of its principal together.
+// A NetworkQuota says how much of the network a session may use, and all sessions of its principal
+// together.
 #pragma once
 
 #include <cstdint>

@@ -52,16 +52,12 @@ bool covers_host(const NetworkRule& rule, std::string_view host) {
 
 base::Result<std::vector<std::string>> parse_methods(std::string_view list, std::string_view text) {
   std::vector<std::string> methods;
-  while (true) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string_view method = list.substr(0, comma);
+  for (const std::string_view method : base::split(list, ',')) {
     const bool is_word = !method.empty() && std::all_of(method.begin(), method.end(), [](char c) {
       return (c >= 'A' && c <= 'Z') || c == '-';
     });
     if (!is_word) return invalid(text, "has no methods before the space, such as GET,HEAD");
     methods.emplace_back(method);
-    if (comma == list.size()) break;
-    list.remove_prefix(comma + 1);
   }
   std::sort(methods.begin(), methods.end());
   methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
@@ -72,11 +68,8 @@ base::Result<std::vector<std::string>> parse_methods(std::string_view list, std:
 // take it for.
 bool is_plain_path(std::string_view path) {
   if (!path.starts_with('/') || path.find("//") != std::string_view::npos) return false;
-  for (std::size_t start = 1; start <= path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string_view part = path.substr(start, end - start);
+  for (const std::string_view part : base::split(path, '/')) {
     if (part == "." || part == "..") return false;
-    start = end + 1;
   }
   return std::all_of(path.begin(), path.end(), [](char c) {
     return c > ' ' && c < 0x7F && c != '%' && c != '\\' && c != '?' && c != '#' && c != ';';
@@ -133,18 +126,13 @@ base::Result<std::string> canonical_host(std::string_view text) {
   if (host.empty() || host.size() > kHostBytesMax) {
     return invalid(text, "is no host name: it must have 1 to 253 characters");
   }
-  std::size_t start = 0;
-  std::size_t end = 0;
-  while (end < host.size()) {
-    end = std::min(host.find('.', start), host.size());
-    if (!is_label(std::string_view(host).substr(start, end - start))) {
-      return invalid(text,
-                     "is no host name: labels of letters, digits and '-' with dots between them; "
-                     "others than ASCII in their xn-- form");
-    }
-    if (end < host.size()) start = end + 1;
+  const auto labels = base::split(host, '.');
+  if (!std::all_of(labels.begin(), labels.end(), is_label)) {
+    return invalid(text,
+                   "is no host name: labels of letters, digits and '-' with dots between them; "
+                   "others than ASCII in their xn-- form");
   }
-  if (is_number(std::string_view(host).substr(start))) {
+  if (is_number(labels.back())) {
     return invalid(text, "is an address: hosts are allowed by name");
   }
   return host;

@@ -1,4 +1,5 @@
-// Which hosts of the network a session may reach: how rules are written, and what they match.
+// Rules say which hosts of the network a session may reach: how rules are written, and what they
+// match.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace sandbox {
 
-inline constexpr std::size_t kNetworkRulesMax = 256;  // of a session
+inline constexpr std::size_t kNetworkRulesMax = 256;  // for one session
 inline constexpr std::size_t kNetworkPortsMax = 16;   // different ones, 80 and 443 together as one
 
 inline constexpr std::uint16_t kHttpPort = 80;
@@ -40,28 +41,28 @@ base::Status check_network_rules(const std::vector<NetworkRule>& rules);
 // that are not ASCII in their xn-- form only, and no addresses, in whatever spelling.
 base::Result<std::string> canonical_host(std::string_view text);
 
-// Whether it is the name that stands for an address, by which its host's name is asked for: RFC
-// 1035 section 3.5, RFC 3596 section 2.5. `host` as canonical_host() gives it.
+// Returns whether it is the name that stands for an address, by which its host's name is asked for:
+// RFC 1035 section 3.5, RFC 3596 section 2.5. `host` as canonical_host() gives it.
 bool is_name_of_address(std::string_view host);
 
 // `host` as canonical_host() gives it. Whether it is reached at all, if only by some requests.
 bool allows(const NetworkRule& rule, std::string_view host, std::uint16_t port);
 bool allows(const std::vector<NetworkRule>& rules, std::string_view host, std::uint16_t port);
-// Whether any port of the host is.
+// Returns whether any port of the host is allowed.
 bool allows_host(const std::vector<NetworkRule>& rules, std::string_view host);
 
-// Whether it is only some requests that it may be reached by, so that each is looked at.
+// Returns whether only some requests to it are allowed, so that each is looked at.
 bool limits_requests(const std::vector<NetworkRule>& rules, std::string_view host,
                      std::uint16_t port);
 // `path` as the request has it, with what follows "?".
 bool allows_request(const std::vector<NetworkRule>& rules, std::string_view host,
                     std::uint16_t port, std::string_view method, std::string_view path);
 
-// Whether there are hosts and ports that both are about.
+// Returns whether there are hosts and ports that both are about.
 bool overlap(const NetworkRule& one, const NetworkRule& other);
 bool limits_requests(const NetworkRule& rule);
 
-// Whether all that `rule` allows is allowed by one of `most`.
+// Returns whether all that `rule` allows is allowed by one of `most`.
 bool is_within(const NetworkRule& rule, const std::vector<NetworkRule>& most);
 bool are_within(const std::vector<NetworkRule>& rules, const std::vector<NetworkRule>& most);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox {
 
@@ -34,7 +35,7 @@ json checked_files(const json& raw) {
 // The number and extension behind the folder of that run; empty for any other path.
 std::string name_in_run(const std::string& path, const std::string& run_id,
                         std::string_view extension) {
-  const std::string folder = "/runs/" + run_id + "/";
+  const std::string folder = run_file(run_id, "");
   if (!path.starts_with(folder) || !path.ends_with(extension)) return "";
   const std::string name = path.substr(folder.size());
   if (name.size() <= extension.size()) return "";

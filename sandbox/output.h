@@ -8,7 +8,7 @@
 
 namespace sandbox {
 
-// How an output may show its value, and how a file with the whole of that form ends.
+// A Format says how an output may show its value, and how a file with the whole of that form ends.
 struct Format {
   const char* name;
   const char* extension;

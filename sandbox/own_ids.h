@@ -1,4 +1,4 @@
-// Whether sessions can have ids of their own on this host. user_namespaces(7).
+// Tells whether sessions can have ids of their own on this host. user_namespaces(7).
 #pragma once
 
 #include <cstdint>

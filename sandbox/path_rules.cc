@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/shortened_text.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -28,17 +29,9 @@ Error invalid(const char* key, const std::string& path, const std::string& what)
                      std::string("filesystem.") + key + ": " + base::echoed(path) + " " + what);
 }
 
-// Absolute, without empty parts, "." and "..", which would be another path.
 bool is_plain(const std::string& path) {
-  if (!path.starts_with('/') || path.size() > kPathBytesMax) return false;
-  std::size_t start = 1;
-  while (start <= path.size()) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string part = path.substr(start, end - start);
-    if (part.empty() || part == "." || part == "..") return false;
-    start = end + 1;
-  }
-  return path.find('\0') == path.npos;
+  return path.starts_with('/') && path.size() <= kPathBytesMax &&
+         has_plain_parts(std::string_view(path).substr(1)) && path.find('\0') == path.npos;
 }
 
 bool is_entry_of_workspace(const std::string& path) {
@@ -60,6 +53,13 @@ base::Status check_blocked(const std::string& path) {
 
 bool is_own_path(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("/mnt/") && path != "/mnt";
+}
+
+bool has_plain_parts(std::string_view below) {
+  const auto parts = base::split(below, '/');
+  return std::none_of(parts.begin(), parts.end(), [](std::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  });
 }
 
 base::Status check_path_rules(const PathRules& rules) {

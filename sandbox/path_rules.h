@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +12,7 @@
 
 namespace sandbox {
 
-inline constexpr std::size_t kPathRulesMax = 16;  // of each kind
+inline constexpr std::size_t kPathRulesMax = 16;  // the most of each kind
 
 struct PathRules {
   std::vector<std::string> read_only;   // entries of /workspace, which nothing can rename
@@ -24,8 +25,12 @@ struct PathRules {
   friend bool operator==(const PathRules&, const PathRules&) = default;
 };
 
-// Whether it is a rule of that kind that is meant, and not a folder of the host.
+// Returns whether a rule of that kind is meant, and not a folder of the host.
 bool is_own_path(const std::string& path);
+
+// Returns whether none of the path's parts is empty, "." or "..", by which it would be another path
+// too. `below` begins behind a slash.
+bool has_plain_parts(std::string_view below);
 
 // kInvalid says what is wrong with which path.
 base::Status check_path_rules(const PathRules& rules);

@@ -183,6 +183,7 @@ json run_to_json(const Run& run) {
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
   if (!run.note.empty()) value["note"] = run.note;
+  if (run.outputs_dropped) value["outputs_dropped"] = true;
   if (run.lacks_network) value["lacks_network"] = true;
   if (!run.short_of.empty()) value["short_of"] = run.short_of;
   if (!run.trace.empty()) value["trace"] = run.trace.to_json();
@@ -251,6 +252,7 @@ base::Result<Run> run_from_json(const json& value) {
     return invalid("run: waits_for is no run_id");
   }
   run.note = base::string_or(value, "note");
+  run.outputs_dropped = base::boolean_or(value, "outputs_dropped", false);
   run.lacks_network = base::boolean_or(value, "lacks_network", false);
   run.short_of = limits_from_json(value.value("short_of", json()));
   if (const auto code = base::find_integer(value, "exit_code"))

@@ -45,7 +45,7 @@ inline bool is_terminal(RunStatus status) {
 
 // The name of a context, such as "python-x7k2", has at most this many bytes.
 inline constexpr std::size_t kContextNameMax = 64;
-inline constexpr std::size_t kContextsMax = 16;  // of a session, beside the shared interpreters
+inline constexpr std::size_t kContextsMax = 16;  // in a session, beside the shared interpreters
 struct RunContext {
   Language language = Language::kPython;
   std::string directory;
@@ -83,7 +83,7 @@ struct RunRequest {
   // If the run installs packages, this names their manager and them, "pip numpy": until it has
   // ended, code that misses a package is told to wait for it.
   std::string installs = {};
-  RunTrace trace = {};  // of the way until here
+  RunTrace trace = {};  // the way until here
 };
 
 struct RunError {
@@ -105,7 +105,7 @@ struct FileChange {
 
 // A NetworkUse says what a run has asked of the network; hosts as "host:port", each once.
 struct NetworkUse {
-  static constexpr std::size_t kListedMax = 50;  // of each kind
+  static constexpr std::size_t kListedMax = 50;  // for each kind
   struct Refusal {
     std::string host;
     std::string reason;
@@ -133,27 +133,29 @@ struct Run {
   Language language = Language::kPython;
   RunStatus status = RunStatus::kQueued;
   bool background = false;
-  std::string context = {};  // of its request
-  // How many runs its interpreter has had since that started, with this one; 0 in the background.
+  std::string context = {};  // as its request names it
+  // Counts the runs that its interpreter has had since that started, with this one; 0 in the
+  // background.
   std::int64_t execution_count = 0;
   std::int64_t queued_at_ms = 0;
   std::int64_t started_at_ms = 0;   // 0: not yet
   std::int64_t finished_at_ms = 0;  // 0: not yet
   std::int64_t duration_ms = 0;
-  std::int64_t timeout_seconds = 0;  // of its request
-  std::int64_t left_ms = 0;          // of that, while it runs
+  std::int64_t timeout_seconds = 0;  // as its request has it
+  std::int64_t left_ms = 0;          // until timeout_seconds are over, while it runs
   bool is_waking = false;            // its interpreter reads what was stored of the session
   std::string waits_for = {};        // while it is queued: the run that its interpreter is at
   std::optional<int> exit_code;
   std::int64_t stdout_bytes = 0;  // kept in the file
   std::int64_t stderr_bytes = 0;
-  std::int64_t image_count = 0;         // of outputs with an image_path
+  std::int64_t image_count = 0;         // outputs with an image_path
   std::vector<nlohmann::json> outputs;  // as in the contract, checked by the box
   std::optional<RunError> error;
   std::vector<FileChange> files_changed;
-  std::int64_t files_changed_total = 0;  // of which those are the first
+  std::int64_t files_changed_total = 0;  // also counts changes that files_changed has no room for
   NetworkUse network;
   std::string note;
+  bool outputs_dropped = false;  // it has shown more than a run may keep, as the note says
   // It has met that the session has no network: whoever shows the run says so, and what helps.
   bool lacks_network = false;
   // The limits, by their names in kLimitRows, of which the note advises a session with more.

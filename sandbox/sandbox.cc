@@ -18,6 +18,7 @@
 #include "sandbox/connected_box.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/host_capacity.h"
+#include "sandbox/session_parts.h"
 #include "sandbox/zygote.h"
 
 namespace sandbox {
@@ -143,7 +144,7 @@ class LinuxSandbox : public Sandbox {
 
   void sweep(const std::string& session_id, const std::string& session_directory,
              const SessionLock&) override {
-    const std::string socket = session_directory + "/" + wire::kBoxSocket;
+    const std::string socket = session_part(session_directory, kBoxSocketPart);
     (void)::unlink(socket.c_str());
     sweep_cgroup(session_directory);
     release_disk_quota(session_directory);
@@ -173,7 +174,7 @@ class LinuxSandbox : public Sandbox {
       if (std::chrono::steady_clock::now() + pause > deadline) {
         return describe_capacity(launched.error());
       }
-      sweep(spec.session_id, spec.session_directory, lock);  // what it made before it failed
+      sweep(spec.session_id, spec.session_directory, lock);  // all that it made before it failed
       (void)::poll(nullptr, 0, static_cast<int>(pause.count()));
     }
   }

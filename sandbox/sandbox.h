@@ -131,7 +131,7 @@ class Box {
   // is told why.
   virtual base::Status shutdown_if_idle(const std::string& why) = 0;
 
-  // Whether its process ends with the service that this one is, as that ends whole cgroups.
+  // Returns whether its process ends with the service that this one is, as that ends whole cgroups.
   [[nodiscard]] virtual bool ends_with_service() = 0;
 };
 

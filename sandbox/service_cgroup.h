@@ -1,5 +1,5 @@
-// Whether a process ends with the service that this one is: a service manager, or a container's
-// end, takes whole cgroups. cgroups(7), systemd.kill(5).
+// Tells whether a process ends with the service that this one is: a service manager, or a
+// container's end, takes whole cgroups. cgroups(7), systemd.kill(5).
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,10 @@
 
 namespace sandbox {
 
-// Whether the process is in this one's cgroup or in one below it. False where it has ended.
+// Returns whether the process is in this one's cgroup or in one below it. False where it has ended.
 bool is_in_our_cgroup(pid_t pid);
 
-// As above, by the contents of the two processes' /proc/PID/cgroup.
+// Does so by the contents of the two processes' /proc/PID/cgroup.
 bool is_in_cgroup_of(std::string_view ours, std::string_view theirs);
 
 }  // namespace sandbox

@@ -7,13 +7,14 @@
 
 #include <cerrno>
 
+#include "sandbox/session_parts.h"
+
 namespace sandbox {
 
 using base::Error;
 
 namespace {
 
-constexpr const char* kLockFile = "/lock";
 // Processes that only look hold a shared lock for a moment, so take() tries again.
 constexpr int kLookersMax = 100;
 constexpr int kLookerPauseMs = 2;
@@ -26,7 +27,7 @@ Error somebodys() {
 }  // namespace
 
 base::Result<SessionLock> SessionLock::take(const std::string& session_directory) {
-  const std::string path = session_directory + kLockFile;
+  const std::string path = session_part(session_directory, kLockPart);
   auto opened = base::open_file(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!opened.ok() && opened.error().os_errno == ENOENT) {
     return base::error(Error::Kind::kNotFound, "no such directory: " + session_directory);
@@ -48,8 +49,8 @@ base::Result<SessionLock> SessionLock::take(const std::string& session_directory
 }
 
 bool SessionLock::is_held(const std::string& session_directory) {
-  const base::UniqueFd file(
-      ::open((session_directory + kLockFile).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const base::UniqueFd file(::open(session_part(session_directory, kLockPart).c_str(),
+                                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   return file.valid() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 

@@ -28,7 +28,7 @@ constexpr std::string_view kMagic = "hutchst1";
 constexpr std::string_view kMagicOfJavaScript = "hutchjs1";
 constexpr std::uint64_t kIndexBytesMost = 16 << 20;
 constexpr std::uint64_t kShortIndexBytesMost = 1 << 20;  // it has the newest code, too
-constexpr std::size_t kWordsBytesMost = 400;             // of one
+constexpr std::size_t kWordsBytesMost = 400;             // for each
 constexpr std::size_t kRunIdBytesMost = 64;
 constexpr std::int64_t kLeftOutMost = 1'000'000;
 

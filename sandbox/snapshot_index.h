@@ -27,8 +27,8 @@ struct Missing {
 inline constexpr std::size_t kMissingMost = 200;
 
 struct SnapshotIndex {
-  Missing not_stored;    // of what the interpreter knew as this was written
-  Missing not_woken;     // of what the interpreter that has written it has found stored
+  Missing not_stored;    // variables that the interpreter had, and did not store
+  Missing not_woken;     // found in the snapshot before, and not read back
   std::string woken_as;  // the last run before that one was stored
 };
 

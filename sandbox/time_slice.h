@@ -1,5 +1,6 @@
-// How long a thread may run before another takes its turn: Linux 6.12 and later, sched_setattr(2).
-// It changes when it runs, not how much. An earlier kernel takes the wish and does nothing with it.
+// Sets how long a thread may run before another takes its turn: Linux 6.12 and later,
+// sched_setattr(2). It changes when it runs, not how much. An earlier kernel takes the wish and
+// does nothing with it.
 //
 // Since 6.6 whoever runs keeps its processor until the end of its slice (0.7 to 2.8 ms, by the
 // number of processors), and until the next tick, also when somebody wakes up who has run less,

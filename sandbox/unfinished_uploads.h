@@ -19,7 +19,6 @@ namespace sandbox {
 // Says what room is asked for: an upload counts by its description from then on.
 enum class RoomFor { kFile, kUpload };
 
-inline constexpr const char* kUploadsDirectory = "uploads";  // of a session's directory
 inline constexpr const char* kUploadPrefix = "upload_";
 inline constexpr const char* kUploadAbout = ".json";
 inline constexpr const char* kUploadPlacing = ".placing";
@@ -32,7 +31,7 @@ base::Result<nlohmann::json> upload_description(int uploads_fd, const std::strin
 struct UnfinishedUploads {
   std::size_t count = 0;
   std::int64_t bytes = 0;         // as many as they are to have
-  std::int64_t placed_bytes = 0;  // of these, of uploads that are being put in place
+  std::int64_t placed_bytes = 0;  // the part of `bytes` whose uploads are being put in place
 };
 // Returns what is there and is not over its time. One whose description was never written has no
 // name that begins so.

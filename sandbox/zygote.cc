@@ -60,7 +60,7 @@ void Zygote::ensure() {
     return;
   }
   not_before_ = now + kPause * (1 << std::min(attempts_++, kDoublingsMax));
-  (void)start();  // what went wrong stands in its log
+  (void)start();  // its log says why it failed
 }
 
 void Zygote::let_go() {

@@ -11,7 +11,7 @@
 
 namespace sandbox {
 
-// Where the zygote of an environment has its socket, lock and log; empty: that of the host.
+// Returns where the zygote of an environment has its socket, lock and log; empty: that of the host.
 std::string zygote_directory_of(const std::string& of_host, const std::string& environment);
 
 // A Zygote stands for the zygote of one environment, or of the host.
@@ -42,7 +42,7 @@ class Zygote {
   mutable std::mutex mutex_;
   base::UniqueFd connection_;  // open for as long as it lives, or while it is being warmed
   Clock::time_point last_ensured_;
-  Clock::time_point not_before_;  // of the next attempt
+  Clock::time_point not_before_;  // the next attempt is no earlier
   int attempts_ = 0;              // in a row
 };
 

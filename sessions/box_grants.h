@@ -21,7 +21,7 @@ class BoxGrants {
   BoxGrants(const Ground& ground, const SessionNetworks& networks)
       : ground_(ground), networks_(networks) {}
 
-  // Whether the session's box is known to have what it is to have.
+  // Returns whether the session's box is known to have what it is to have.
   [[nodiscard]] bool are_known(const std::string& session_id) const;
   // Looks whether it has. False when it has other folders or another network, and so was ended. One
   // at work that has too little is looked at again with the next use.

@@ -52,8 +52,8 @@ class Boxes {
 
   // Returns the box's root directory as seen by the code; starts the box when needed.
   base::Result<base::UniqueFd> root_of(const Session& session);
-  // As root_of(), but starts no box, and does not count as use of the session. kNotFound: no box
-  // lives.
+  // Does what root_of() does, but starts no box, and does not count as use of the session.
+  // kNotFound: no box lives.
   base::Result<base::UniqueFd> look_at_root(const Session& session);
   // Returns the mutex for changes to this session's files. Hold it from reading what is there until
   // the change is written.

@@ -14,8 +14,8 @@ struct Certificates {
   std::string authority;  // a file: key and certificate; empty where nothing is looked into
 };
 
-// Where the host keeps what it trusts: $SSL_CERT_FILE, else where its distribution has it; empty
-// where there is none. x509(7), SSL_CTX_set_default_verify_paths(3)
+// Returns where the host keeps what it trusts: $SSL_CERT_FILE, else where its distribution has it;
+// empty where there is none. x509(7), SSL_CTX_set_default_verify_paths(3)
 std::string host_roots();
 
 // `roots`, or where `further` (PEM) has what is not in it: a file in `directory` that has both.

@@ -1,5 +1,5 @@
-// Which sessions belong to the connections of this server: the default one of each, which calls
-// without a session_id mean, and those that end with it. Safe from any thread.
+// Knows which sessions belong to the connections of this server: the default one of each, which
+// calls without a session_id mean, and those that end with it. Safe from any thread.
 #pragma once
 
 #include <map>

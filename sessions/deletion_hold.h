@@ -1,6 +1,6 @@
-// Whether what is over its time may be deleted now. A clock that leaps makes everything old at
-// once: then, and when a sweep would delete very much, deletion waits until servers have been there
-// for a day, so that somebody may notice. Pure: no kernel, no clock, no database.
+// Decides whether what is over its time may be deleted now. A clock that leaps makes everything old
+// at once: then, and when a sweep would delete very much, deletion waits until servers have been
+// there for a day, so that somebody may notice. Pure: no kernel, no clock, no database.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ base::Result<Session> FileOwners::with_own_files(Session session) {
   }
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_PATH | O_DIRECTORY));
-  for (const char* name : SessionDirectory::kPartsOfCode) {
+  for (const char* name : sandbox::kPartsOfCode) {
     TRY(give_to_session(directory.get(), name, session));
   }
   return session;

@@ -95,18 +95,6 @@ base::Status pick(const Texts& wished, bool writable, const std::vector<HostFold
   return base::done();
 }
 
-// A path below /mnt/NAME, without empty parts, "." and "..", which would be another path.
-bool is_plain(const std::string& path) {
-  std::size_t start = 0;
-  while (start <= path.size()) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string part = path.substr(start, end - start);
-    if (part.empty() || part == "." || part == "..") return false;
-    start = end + 1;
-  }
-  return true;
-}
-
 base::Status block(const Texts& wished, std::vector<HostFolder>& chosen) {
   for (std::string path : entries_of(wished)) {
     if (sandbox::is_own_path(path)) continue;  // choose_paths()
@@ -123,7 +111,9 @@ base::Status block(const Texts& wished, std::vector<HostFolder>& chosen) {
       return invalid(shown + " is a whole folder: name the others in read_only and read_write");
     }
     const std::string below = path.substr(slash + 1);
-    if (!is_plain(below)) return invalid(shown + " must be a plain path, as /mnt/NAME/a/b");
+    if (!sandbox::has_plain_parts(below)) {
+      return invalid(shown + " must be a plain path, as /mnt/NAME/a/b");
+    }
     if (folder->blocked.size() == sandbox::kBlockedPathsMax) {
       return invalid(shown + " is one too many: at most " +
                      std::to_string(sandbox::kBlockedPathsMax) + " in a folder");

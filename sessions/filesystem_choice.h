@@ -23,8 +23,8 @@ struct FilesystemWish {
   [[nodiscard]] bool empty() const { return !read_only && !read_write && !blocked; }
 };
 
-// Nothing: the wish says nothing, and the session has what is granted unasked. kInvalid says what
-// is not granted, and how whoever runs hutch can grant it.
+// Returns nothing when the wish says nothing, and the session has what is granted unasked. kInvalid
+// says what is not granted, and how whoever runs hutch can grant it.
 base::Result<std::optional<std::vector<sandbox::HostFolder>>> choose_folders(
     const FilesystemWish& wish, const GrantedFolders& granted);
 

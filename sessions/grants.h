@@ -19,7 +19,7 @@ namespace sessions {
 struct GrantedFolders {
   std::vector<sandbox::HostFolder> all;
   bool unasked = false;  // each session that asks for none has all; else none
-  // Whether it is still to be granted, and which directory it is now.
+  // Returns the folder as it is now, or why it is no longer to be granted.
   std::function<base::Result<sandbox::HostFolder>(const sandbox::HostFolder&)> look_again;
   // Sandboxes that have other folders than they would get from this server are started anew.
   bool decides = false;
@@ -38,17 +38,17 @@ struct GrantedNetwork {
   // Addresses that the operator gives names, private ones too; by canonical_host().
   std::map<std::string, std::string> addresses;
   std::vector<std::string> credentials;  // names of those that sessions may use
-  // Where pip and npm find packages here, by their names.
+  // Says where pip and npm find packages here, by their names.
   std::map<std::string, PackageIndex> indexes;
   // Names of credentials for these, which every session has that may reach them.
   std::vector<std::string> index_credentials;
   // Hosts that may have private addresses.
   std::vector<sandbox::NetworkRule> private_hosts;
   sandbox::NetworkProxy proxy;
-  // Whose answers are kept for all sessions that may reach them, and how much of it at most.
+  // Answers of these hosts are kept for all sessions that may reach them, at most so much.
   std::vector<std::string> kept_hosts;
   std::int64_t downloads_mb = 0;  // 0: nothing
-  sandbox::NetworkQuota quota;    // of each session; the principal is theirs who ask for nothing
+  sandbox::NetworkQuota quota;    // for each session; its principal_id is for those made ahead
   std::string roots;              // a file of the certificates that are trusted; empty: none
   bool unasked = false;           // each session that asks for nothing has all; else none
 

@@ -9,7 +9,7 @@
 #include "sandbox/session_lock.h"
 #include "sessions/manager_config.h"
 #include "sessions/named_locks.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/servers.h"
 #include "sessions/session.h"
 
@@ -26,7 +26,7 @@ struct Ground {
   [[nodiscard]] bool is_owned(const std::string& session_id) const;
   // Makes the session's directory and takes its lock. kConflict: it has an owner.
   [[nodiscard]] base::Result<sandbox::SessionLock> own(const std::string& session_id) const;
-  // As own(), but waits up to kEndPatience for an owner to end.
+  // Does what own() does, but waits up to kEndPatience for an owner to end.
   [[nodiscard]] base::Result<sandbox::SessionLock> own_soon(const std::string& session_id) const;
   // Returns a new session with an id of its own, these limits, and defaults for the rest. Writes
   // nothing.

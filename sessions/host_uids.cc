@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kFirst = 1'900'000'000;
 constexpr std::int64_t kStarts = 190'000'000;
 constexpr std::int64_t kCount = 100'000;
-constexpr std::size_t kDigits = 15;  // of a hash, so that they fit
+constexpr std::size_t kDigits = 15;  // so many of a hash, so that they fit
 
 }  // namespace
 

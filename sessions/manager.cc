@@ -31,7 +31,7 @@ base::Status Manager::start() {
   parts.journal_calls = TRY(sandbox::JournalCalls::listen(
       parts.ground.config.state_directory, parts.ground.servers.own_id(),
       [&parts](const std::string& session_id) {
-        (void)parts.journals.take(session_id);  // what fails is asked for again
+        (void)parts.journals.take(session_id);  // a failure is asked for again
       }));
   parts.sweeper.start();
   parts.ground.sandbox.tell_ends([&parts](const std::string& id) { parts.ended.add(id); });

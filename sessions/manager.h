@@ -32,8 +32,8 @@ class Manager {
   [[nodiscard]] Services services();
   // Settles runs of dead boxes, ends what is over its time, removes what has no owner.
   void sweep(const std::stop_token& stop);
-  // As this server ends, and its service with it: see ServiceStop. Makes no spares and sweeps
-  // nothing from then on.
+  // Is for when this server ends, and its service with it: see ServiceStop. Makes no spares and
+  // sweeps nothing from then on.
   base::Result<ServiceStop::Report> end_boxes_of_service(std::chrono::seconds patience);
 
  private:

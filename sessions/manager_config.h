@@ -19,12 +19,12 @@ namespace sessions {
 
 class Readiness;
 
-// How long records stay of what is past.
+// A Retention says how long records of the past stay.
 struct Retention {
   std::int64_t runs_days = 90;
-  std::int64_t runs_mb = 1024;              // of all runs
+  std::int64_t runs_mb = 1024;              // all runs together
   std::int64_t deleted_days = 365;          // sessions that were deleted, and their audit
-  std::int64_t deleted_sessions = 100'000;  // of these
+  std::int64_t deleted_sessions = 100'000;  // at most so many deleted sessions
 
   friend bool operator==(const Retention&, const Retention&) = default;
 };
@@ -32,17 +32,17 @@ struct Retention {
 struct ManagerConfig : Quotas {
   std::string state_directory;  // exists, ours alone
   std::int64_t paused_max_seconds = 86400;
-  std::int64_t autosave_mb = 256;  // of a session's variables that are stored; 0: none are
+  std::int64_t autosave_mb = 256;  // the most of a session's variables that is stored; 0: nothing
   Retention retention;
   std::optional<HostUidRange> own_ids;  // as root: an id of its own for each session
   // The processes of a connection's sessions are given up when this server ends. Those of a server
   // whose clients come back after a restart wait for them.
   bool connections_end_with_server = true;
-  std::chrono::seconds clients_back_within{3600};  // of those that come back at all
+  std::chrono::seconds clients_back_within{3600};  // when a client comes back at all
   GrantedFolders folders;
   GrantedNetwork network;
   std::string environments_directory;
-  std::string usual_template;  // of a session that asks for none; empty: see sandbox/environment.h
+  std::string usual_template;      // where none is asked for; empty: see sandbox/environment.h
   std::size_t spare_sessions = 0;  // made ahead of need, as one that asks for nothing special is
   // Each sweep calls this on its thread, for others who have something to clear up.
   std::function<void()> sweep_others = [] {};

@@ -200,8 +200,10 @@ CREATE TABLE run_counts (
   milliseconds INTEGER NOT NULL,  -- from the queue to the end
   bytes INTEGER NOT NULL          -- of their records
 ) STRICT, WITHOUT ROWID;
-INSERT INTO run_counts SELECT status, count(*), coalesce(sum(finished_at - queued_at), 0),
-  coalesce(sum(length(CAST(record AS BLOB))), 0) FROM runs GROUP BY status;
+INSERT INTO run_counts SELECT status, 1, coalesce(finished_at - queued_at, 0),
+  coalesce(length(CAST(record AS BLOB)), 0) FROM runs WHERE true
+  ON CONFLICT (status) DO UPDATE SET runs = runs + 1,
+  milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
 CREATE TRIGGER runs_come AFTER INSERT ON runs BEGIN
   INSERT INTO run_counts VALUES (NEW.status, 1, coalesce(NEW.finished_at - NEW.queued_at, 0),
     coalesce(length(CAST(NEW.record AS BLOB)), 0))
@@ -366,15 +368,102 @@ CREATE INDEX IF NOT EXISTS network_requests_refused_of ON network_requests(sessi
 constexpr std::string_view kMissingRules =
     "ALTER TABLE network_requests ADD COLUMN missing_rule TEXT NOT NULL DEFAULT ''";
 
+// Version 27: runs that have ended and sessions are counted for each principal, so that whoever has
+// most gives way where all have too many.
+constexpr std::string_view kCountsOfPrincipals = R"sql(
+DROP TRIGGER runs_come;
+DROP TRIGGER runs_go;
+DROP TRIGGER runs_leave;
+DROP TRIGGER runs_change;
+DROP TABLE run_counts;
+CREATE TABLE run_counts (
+  principal_id TEXT NOT NULL,
+  status TEXT NOT NULL,
+  runs INTEGER NOT NULL,
+  milliseconds INTEGER NOT NULL,  -- from the queue to the end
+  bytes INTEGER NOT NULL,         -- of their records
+  PRIMARY KEY (principal_id, status)
+) STRICT, WITHOUT ROWID;
+-- Grouped, all records would be sorted in temporary files.
+INSERT INTO run_counts SELECT coalesce(principal_id, ''), status, 1, finished_at - queued_at,
+  coalesce(length(CAST(record AS BLOB)), 0) FROM runs WHERE finished_at IS NOT NULL
+  ON CONFLICT (principal_id, status) DO UPDATE SET runs = runs + 1,
+  milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+CREATE TRIGGER runs_come AFTER INSERT ON runs WHEN NEW.finished_at IS NOT NULL BEGIN
+  INSERT INTO run_counts VALUES (coalesce(NEW.principal_id, ''), NEW.status, 1,
+    NEW.finished_at - NEW.queued_at, coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (principal_id, status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER runs_go AFTER DELETE ON runs WHEN OLD.finished_at IS NOT NULL BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - (OLD.finished_at - OLD.queued_at),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0)
+    WHERE principal_id = coalesce(OLD.principal_id, '') AND status = OLD.status;
+END;
+CREATE TRIGGER runs_leave AFTER UPDATE OF status, finished_at, record ON runs
+  WHEN OLD.finished_at IS NOT NULL BEGIN
+  UPDATE run_counts SET runs = runs - 1,
+    milliseconds = milliseconds - (OLD.finished_at - OLD.queued_at),
+    bytes = bytes - coalesce(length(CAST(OLD.record AS BLOB)), 0)
+    WHERE principal_id = coalesce(OLD.principal_id, '') AND status = OLD.status;
+END;
+CREATE TRIGGER runs_change AFTER UPDATE OF status, finished_at, record ON runs
+  WHEN NEW.finished_at IS NOT NULL BEGIN
+  INSERT INTO run_counts VALUES (coalesce(NEW.principal_id, ''), NEW.status, 1,
+    NEW.finished_at - NEW.queued_at, coalesce(length(CAST(NEW.record AS BLOB)), 0))
+  ON CONFLICT (principal_id, status) DO UPDATE SET runs = runs + 1,
+    milliseconds = milliseconds + excluded.milliseconds, bytes = bytes + excluded.bytes;
+END;
+
+DROP TRIGGER sessions_come;
+DROP TRIGGER sessions_go;
+DROP TRIGGER sessions_leave;
+DROP TRIGGER sessions_change;
+DROP TABLE session_counts;
+CREATE TABLE session_counts (
+  principal_id TEXT NOT NULL,     -- not that of spare ones
+  status TEXT NOT NULL,
+  sessions INTEGER NOT NULL,
+  PRIMARY KEY (principal_id, status)
+) STRICT, WITHOUT ROWID;
+INSERT INTO session_counts SELECT principal_id, status, count(*) FROM sessions
+  WHERE principal_id <> 'spare' GROUP BY 1, 2;
+CREATE TRIGGER sessions_come AFTER INSERT ON sessions WHEN NEW.principal_id <> 'spare' BEGIN
+  INSERT INTO session_counts VALUES (NEW.principal_id, NEW.status, 1)
+  ON CONFLICT (principal_id, status) DO UPDATE SET sessions = sessions + 1;
+END;
+CREATE TRIGGER sessions_go AFTER DELETE ON sessions WHEN OLD.principal_id <> 'spare' BEGIN
+  UPDATE session_counts SET sessions = sessions - 1
+    WHERE principal_id = OLD.principal_id AND status = OLD.status;
+END;
+CREATE TRIGGER sessions_leave AFTER UPDATE OF status, principal_id ON sessions
+  WHEN OLD.principal_id <> 'spare' BEGIN
+  UPDATE session_counts SET sessions = sessions - 1
+    WHERE principal_id = OLD.principal_id AND status = OLD.status;
+END;
+CREATE TRIGGER sessions_change AFTER UPDATE OF status, principal_id ON sessions
+  WHEN NEW.principal_id <> 'spare' BEGIN
+  INSERT INTO session_counts VALUES (NEW.principal_id, NEW.status, 1)
+  ON CONFLICT (principal_id, status) DO UPDATE SET sessions = sessions + 1;
+END;
+CREATE INDEX IF NOT EXISTS sessions_by_end_of ON sessions(principal_id, ended_at, id)
+  WHERE status = 'destroyed' AND buried = 1;
+)sql";
+
 }  // namespace
 
 std::span<const std::string_view> migrations() {
-  static constexpr std::array<std::string_view, 26> kScripts{
-      kSchemaSql,  kTokens,        kSealingKeys, kHostFolders,     kUnasked,     kBuryAgain,
-      kLiveAlone,  kNetwork,       kCredentials, kNetworkRequests, kKeptAnswers, kNetworkGrants,
-      kNetworkUse, kPaths,         kMetadata,    kUpkeep,          kBoxes,       kCounts,
-      kBounds,     kNetworkShares, kDoorOfE2b,   kRunTimes,        kReadLater,   kFewerPages,
-      kAuditOfOne, kMissingRules};
+  static constexpr std::array<std::string_view, 27> kScripts{
+      kSchemaSql,       kTokens,        kSealingKeys,
+      kHostFolders,     kUnasked,       kBuryAgain,
+      kLiveAlone,       kNetwork,       kCredentials,
+      kNetworkRequests, kKeptAnswers,   kNetworkGrants,
+      kNetworkUse,      kPaths,         kMetadata,
+      kUpkeep,          kBoxes,         kCounts,
+      kBounds,          kNetworkShares, kDoorOfE2b,
+      kRunTimes,        kReadLater,     kFewerPages,
+      kAuditOfOne,      kMissingRules,  kCountsOfPrincipals};
   return kScripts;
 }
 

@@ -8,7 +8,7 @@ namespace sessions {
 
 struct Moment {
   std::int64_t now_ms = 0;       // wall clock
-  std::string boot_id;           // of the machine's start, from which the others count
+  std::string boot_id;           // names the machine's start, from which the others count
   std::int64_t boottime_ms = 0;  // with the time it was suspended
   std::int64_t uptime_ms = 0;    // without
 };

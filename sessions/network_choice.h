@@ -31,8 +31,8 @@ struct NetworkChoice {
   friend bool operator==(const NetworkChoice&, const NetworkChoice&) = default;
 };
 
-// Nothing: the wish says nothing, and the session has what is granted unasked. kInvalid says what
-// is not granted, and how whoever runs hutch can grant it.
+// Returns nothing when the wish says nothing, and the session has what is granted unasked. kInvalid
+// says what is not granted, and how whoever runs hutch can grant it.
 base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
                                                   const GrantedNetwork& granted);
 

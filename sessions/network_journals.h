@@ -23,10 +23,10 @@ class NetworkJournals {
 
   // Takes over the journal of one session, as far as it goes now.
   base::Status take(const std::string& session_id);
-  // As take(), of a session whose lock is held, so that no box writes there: what is open has
-  // ended.
+  // Takes, as take(), what a session has whose lock is held, so that no box writes there: what is
+  // open has ended.
   base::Status take_last(const std::string& session_id);
-  // As take(), of all sessions that live or are being deleted.
+  // Takes, as take(), what all sessions have that live or are being deleted.
   base::Status take_all();
   // The session is deleted.
   void forget(const std::string& session_id);

@@ -20,7 +20,7 @@ struct AuditedRequest {
   sandbox::NetworkRequest request;
 };
 
-// So many are kept, of all sessions.
+// So many requests of all sessions together are kept.
 inline constexpr std::int64_t kNetworkRequestsMost = 200'000;
 
 // Says which of them; the newest, when there are more.

@@ -1,5 +1,5 @@
-// How often somebody's expensive work may begin: a while freely, then for a share of the time.
-// Pure.
+// Decides how often somebody's expensive work may begin: a while freely, then for a share of the
+// time. Pure.
 #pragma once
 
 #include <algorithm>

@@ -19,6 +19,9 @@ namespace {
 // 4 MiB, in some 10 ms.
 constexpr const char* kGiveBackSome = "PRAGMA incremental_vacuum(1000)";
 
+#define OLD_RUN_COLUMNS \
+  "runs.id, session_id, finished_at, queued_at, was_read, sessions.status = 'destroyed'"
+
 // A run without its record takes so much: its row, and the indexes that find it.
 constexpr std::int64_t kBytesOfARow = 600;
 constexpr std::int64_t kForgottenAtOnce = 100;
@@ -67,12 +70,32 @@ base::Status PastTable::set_buried(const std::string& id) {
 base::Result<std::vector<OldRun>> PastTable::old_runs(const OldRun& after, std::int64_t limit,
                                                       std::int64_t ended_before) {
   const std::lock_guard lock(file_.mutex);
-  Statement select = TRY(file_.database->prepare(
-      "SELECT runs.id, session_id, finished_at, queued_at, was_read, sessions.status = 'destroyed' "
-      "FROM runs JOIN sessions ON sessions.id = session_id WHERE finished_at IS NOT NULL "
-      "AND (finished_at, runs.id) > (?, ?) AND finished_at < ? "
-      "ORDER BY finished_at, runs.id LIMIT ?"));
+  Statement select =
+      TRY(file_.database->prepare(
+          "SELECT " OLD_RUN_COLUMNS ", 0 "
+          "FROM runs JOIN sessions ON sessions.id = session_id WHERE finished_at IS NOT NULL "
+          "AND (finished_at, runs.id) > (?, ?) AND finished_at < ? "
+          "ORDER BY finished_at, runs.id LIMIT ?"));
   select.bind(after.finished_at).bind(after.id).bind(ended_before).bind(limit);
+  return read_old_runs(select, std::numeric_limits<std::int64_t>::max());
+}
+
+base::Result<std::vector<OldRun>> PastTable::old_runs_of(const std::string& principal_id,
+                                                         const OldRun& after, std::int64_t limit,
+                                                         std::int64_t bytes_most) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare(
+          "SELECT " OLD_RUN_COLUMNS ", coalesce(length(CAST(record AS BLOB)), 0) "
+          "FROM runs INDEXED BY runs_by_principal CROSS JOIN sessions ON "
+          "sessions.id = session_id WHERE runs.principal_id = ? AND finished_at IS NOT NULL AND "
+          "(queued_at, runs.id) > (?, ?) ORDER BY queued_at, runs.id LIMIT ?"));
+  select.bind(principal_id).bind(after.queued_at).bind(after.id).bind(limit);
+  return read_old_runs(select, bytes_most);
+}
+
+base::Result<std::vector<OldRun>> PastTable::read_old_runs(Statement& select,
+                                                           std::int64_t bytes_most) {
   std::vector<OldRun> runs;
   std::map<std::string, std::optional<Place>> kept;
   while (TRY(select.step())) {
@@ -80,9 +103,10 @@ base::Result<std::vector<OldRun>> PastTable::old_runs(const OldRun& after, std::
     run.id = select.text();
     run.session_id = select.text();
     run.finished_at = select.integer();
-    const std::int64_t queued_at = select.integer();
+    run.queued_at = select.integer();
     const bool was_read = select.integer() != 0;
     const bool is_destroyed = select.integer() != 0;
+    run.bytes = select.integer() + kBytesOfARow;
     if (was_read && !is_destroyed && !kept.contains(run.session_id)) {
       auto oldest = TRY(oldest_kept(*file_.database, run.session_id));
       kept.emplace(run.session_id, std::move(oldest));
@@ -90,8 +114,9 @@ base::Result<std::vector<OldRun>> PastTable::old_runs(const OldRun& after, std::
     if (!was_read) continue;
     const auto found = kept.find(run.session_id);
     const bool is_kept =
-        found != kept.end() && (!found->second || Place(queued_at, run.id) >= *found->second);
+        found != kept.end() && (!found->second || Place(run.queued_at, run.id) >= *found->second);
     run.may_go = is_destroyed || !is_kept;
+    if (run.may_go && (bytes_most -= run.bytes) <= 0) break;
   }
   return runs;
 }
@@ -121,12 +146,41 @@ base::Result<std::int64_t> PastTable::bytes_of_runs() {
   return select.integer();
 }
 
+base::Result<std::vector<PastTable::Share>> PastTable::read_shares(Statement& select) {
+  std::vector<Share> shares;
+  while (TRY(select.step())) {
+    Share& share = shares.emplace_back();
+    share.principal_id = select.text();
+    share.number = select.integer();
+    share.bytes = select.integer();
+  }
+  return shares;
+}
+
+base::Result<std::vector<PastTable::Share>> PastTable::runs_of_principals() {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT principal_id, sum(runs), sum(bytes + runs * ?) FROM run_counts GROUP BY principal_id "
+      "HAVING sum(runs) > 0 ORDER BY 3 DESC, 1"));
+  select.bind(kBytesOfARow);
+  return read_shares(select);
+}
+
+base::Result<std::vector<PastTable::Share>> PastTable::deleted_of_principals() {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT principal_id, sessions, 0 FROM session_counts WHERE "
+                                  "status = 'destroyed' AND sessions > "
+                                  "0 ORDER BY 2 DESC, 1"));
+  return read_shares(select);
+}
+
 base::Result<std::int64_t> PastTable::count_deleted() {
   const std::lock_guard lock(file_.mutex);
-  Statement select = TRY(
-      file_.database->prepare("SELECT sessions FROM session_counts WHERE status = 'destroyed'"));
-  const bool is_there = TRY(select.step());
-  return is_there ? select.integer() : 0;
+  Statement select = TRY(file_.database->prepare(
+      "SELECT coalesce(sum(sessions), 0) FROM session_counts WHERE status = 'destroyed'"));
+  TRY(select.step());
+  return select.integer();
 }
 
 // Each of them has an index in the very words of its condition.
@@ -148,6 +202,18 @@ base::Result<std::vector<Session>> PastTable::oldest_deleted(std::int64_t limit)
           "AND NOT EXISTS (SELECT 1 FROM shares WHERE session_id = sessions.id) "
           "ORDER BY ended_at, id LIMIT ?"));
   select.bind(limit);
+  return read_all_sessions(select);
+}
+
+base::Result<std::vector<Session>> PastTable::oldest_deleted_of(const std::string& principal_id,
+                                                                std::int64_t limit) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare(
+          "SELECT " SESSION_COLUMNS " FROM sessions INDEXED BY sessions_by_end_of WHERE "
+          "principal_id = ? AND status = 'destroyed' AND buried = 1 AND NOT EXISTS (SELECT 1 FROM "
+          "shares WHERE session_id = sessions.id) ORDER BY ended_at, id LIMIT ?"));
+  select.bind(principal_id).bind(limit);
   return read_all_sessions(select);
 }
 

@@ -1,4 +1,4 @@
-// How long this layer waits for what another process does to a session.
+// Says how long this layer waits for what another process does to a session.
 #pragma once
 
 #include <chrono>

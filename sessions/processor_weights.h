@@ -39,7 +39,7 @@ class ProcessorWeights {
  private:
   void set_from_time_to_time(const std::stop_token& stop);
   void set_all();
-  // Whose session it is; empty: of one that is no more.
+  // Returns whose session it is; empty when it is no more.
   std::string principal_of(const std::string& session_id);
 
   const std::string sessions_directory_;

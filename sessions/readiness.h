@@ -16,7 +16,7 @@ namespace sessions {
 // A try has ended in one of these ways, as far as that tells something of this host.
 enum class Outcome {
   kDone,
-  kCallersFault,  // what was asked for cannot be
+  kCallersFault,  // the caller asked for something that cannot be
   kHostsFault,
   kFullDisk,  // reading and deleting go on
 };
@@ -58,7 +58,7 @@ class Readiness {
 
   const Now now_;
   std::mutex mutex_;
-  std::map<std::string, Starts> starts_;            // of principals who have tried lately
+  std::map<std::string, Starts> starts_;            // by principal, for all who have tried lately
   std::optional<Clock::time_point> last_start_;     // that succeeded
   std::optional<Clock::time_point> failing_since_;  // the database, without a success since
   std::optional<Clock::time_point> last_failure_;

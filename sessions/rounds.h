@@ -55,7 +55,7 @@ class Rounds {
     std::condition_variable free;
   };
 
-  // Also where `ask` throws.
+  // An Ending ends the round, also where `ask` throws.
   class Ending {
    public:
     Ending(Rounds& rounds, std::unique_lock<std::mutex>& lock, const std::string& key, Round& round)

@@ -34,17 +34,17 @@ class RunLedger {
   base::Result<sandbox::Run> commit(const Run& row, sandbox::Run run, Reader reader);
   // Writes down that the run was not accepted, for this reason.
   base::Status refuse(const Run& row, const std::string& why);
-  // Whether a box has begun to keep files of it.
+  // Returns whether a box has begun to keep files of it.
   [[nodiscard]] bool was_accepted(const Run& row) const;
 
  private:
-  // Nothing when there is none that can be read.
+  // Returns nothing when there is none that can be read.
   [[nodiscard]] std::optional<sandbox::Run> read_record(const Run& row) const;
   [[nodiscard]] sandbox::Run lost(const Run& row) const;
-  // Whether the next box of its session has variables that were stored.
+  // Returns whether the next box of its session has variables that were stored.
   [[nodiscard]] bool comes_back(const Run& row) const;
   [[nodiscard]] EndRead read_by(Reader reader, const Run& row) const;
-  // Whether its session was deleted, or ended when its time was over.
+  // Returns whether its session was deleted, or ended when its time was over.
   [[nodiscard]] bool was_ended(const Run& row) const;
   [[nodiscard]] sandbox::Run ended_by_deletion(const Run& row) const;
 

@@ -283,7 +283,8 @@ base::Result<Counts> RunTable::counts() {
   Counts counts;
   // Unfinished ones are walked over: they are no more than the queues of all boxes hold.
   Statement runs = TRY(file_.database->prepare(
-      "SELECT status, runs, milliseconds FROM run_counts WHERE runs > 0 UNION ALL "
+      "SELECT status, sum(runs), sum(milliseconds) FROM run_counts GROUP BY status HAVING "
+      "sum(runs) > 0 UNION ALL "
       "SELECT status, count(*), 0 FROM runs INDEXED BY runs_unfinished "
       "WHERE status IN ('queued', 'running') GROUP BY status"));
   while (TRY(runs.step())) {
@@ -292,7 +293,8 @@ base::Result<Counts> RunTable::counts() {
     counts.runs[status] = {number, runs.integer()};
   }
   Statement sessions = TRY(
-      file_.database->prepare("SELECT status, sessions FROM session_counts WHERE sessions > 0"));
+      file_.database->prepare("SELECT status, sum(sessions) FROM session_counts GROUP BY status "
+                              "HAVING sum(sessions) > 0"));
   while (TRY(sessions.step())) {
     const std::string status = sessions.text();
     counts.sessions[status] = sessions.integer();

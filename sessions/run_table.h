@@ -41,7 +41,7 @@ struct RunPlace {
   std::string id;
 };
 
-// Whether a client hears of a run's end: as it ends, or because it came back to ask.
+// Says whether a client hears of a run's end: as it ends, or because it came back to ask.
 enum class EndRead { kNot, kAsItEnds, kLater };
 
 struct RunCount {

@@ -56,7 +56,7 @@ struct Session {
   // The folders of the host that were asked for; absent: what its server grants every session.
   std::optional<std::vector<sandbox::HostFolder>> host_folders;
   sandbox::PathRules paths;
-  std::map<std::string, std::string> metadata;  // what its client wants to find it by
+  std::map<std::string, std::string> metadata;  // labels that its client wants to find it by
   std::optional<NetworkChoice> network;         // nothing: no choice was made
   std::optional<std::int64_t> host_uid;         // until it is buried
   std::optional<std::int64_t> lifetime_seconds;
@@ -68,8 +68,9 @@ struct Session {
   std::optional<std::string> error;
   // Its row is damaged: no box of it starts, for this reason. It can be listed and deleted.
   std::optional<std::string> unreadable;
-  // Which start of the machine it was made in, and created_at minus the time since that start.
-  // Until the next one its lifetime is counted by these, so that setting the clock changes nothing.
+  // They say in which start of the machine it was made, and created_at minus the time since that
+  // start. Until the next one its lifetime is counted by these, so that setting the clock changes
+  // nothing.
   std::string boot_id;
   std::int64_t boot_offset_ms = 0;
   // The id of the server that has its connection, see kLastingConnection; absent: the connection

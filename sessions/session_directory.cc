@@ -54,19 +54,22 @@ void make_prefix_of_npm(const std::string& home, const Session& session) {
 }  // namespace
 
 base::Status SessionDirectory::make_parts(const Session& session) const {
-  for (const char* name : kPartsOfCode) {
+  for (const char* name : sandbox::kPartsOfCode) {
     TRY(make_directory(part(name), session.host_uid));
   }
   TRY(make_directory(runs(), std::nullopt));
-  make_prefix_of_npm(part(kHomePart), session);
+  make_prefix_of_npm(part(sandbox::kHomePart), session);
   return make_ruled(session);
 }
 
 // With what was set aside, since nobody could read it.
 std::vector<std::string> SessionDirectory::stored_files() const {
-  const std::string state = part(kStatePart);
-  std::vector<std::string> files = {state + "/bash.0", state + "/bash.1", state + "/bash.new",
-                                    state + "/rests"};
+  const std::string state = this->state();
+  std::vector<std::string> files;
+  for (const char* copy : sandbox::kShellCopies) files.push_back(state + "/" + copy);
+  for (const char* name : {sandbox::kUnfinishedShell, sandbox::kRestsFile}) {
+    files.push_back(state + "/" + name);
+  }
   for (const char* language : {"/python", "/javascript"}) {
     for (const char* kind : {".new", ".tries"}) files.push_back(state + language + kind);
     for (const char* kind : {"", ".0", ".1"}) {
@@ -80,12 +83,13 @@ std::vector<std::string> SessionDirectory::stored_files() const {
 bool SessionDirectory::has_in_state(std::initializer_list<const char*> names) const {
   return std::any_of(names.begin(), names.end(), [this](const char* name) {
     struct stat found {};
-    return ::lstat((part(kStatePart) + "/" + name).c_str(), &found) == 0;
+    return ::lstat((state() + "/" + name).c_str(), &found) == 0;
   });
 }
 
 bool SessionDirectory::is_stored() const {
-  return stores_variables() || has_in_state({"bash.0", "bash.1", "rests"});
+  return stores_variables() ||
+         has_in_state({sandbox::kShellCopies[0], sandbox::kShellCopies[1], sandbox::kRestsFile});
 }
 
 std::int64_t SessionDirectory::stored_bytes() const {

@@ -1,15 +1,7 @@
-// Where the files of a session lie on the host: the one place above `sandbox` that knows their
-// names.
-//
-//     <state directory>/sessions/<session>/{workspace,home,tmp}   as its code has them
-//                                         /runs/<run>/            output and record of a run
-//                                         /calls/<run>            what an API keeps of a run
-//                                         /uploads/               files on their way into it
-//                                         /state/                 what its interpreters know
-//                                         /restarts/<run>         what its next box starts anew
+// Knows where the files of a session lie on the host: in <state directory>/sessions/<session>, by
+// the names of sandbox/session_parts.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -18,8 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "sandbox/box_spec.h"
-#include "sandbox/unfinished_uploads.h"
+#include "sandbox/session_parts.h"
 #include "sessions/session.h"
 
 namespace sessions {
@@ -31,30 +22,20 @@ inline std::string sessions_directory(const std::string& state_directory) {
 
 class SessionDirectory {
  public:
-  // Names in it, for who has it open. Its code has the first three.
-  static constexpr const char* kWorkspacePart = "workspace";
-  static constexpr const char* kHomePart = "home";
-  static constexpr const char* kTmpPart = "tmp";
-  static constexpr const char* kRunsPart = "runs";
-  static constexpr const char* kCallsPart = "calls";
-  static constexpr const char* kUploadsPart = sandbox::kUploadsDirectory;
-  static constexpr const char* kStatePart = "state";
-  static constexpr std::array<const char*, 3> kPartsOfCode{kWorkspacePart, kHomePart, kTmpPart};
-
   SessionDirectory(const std::string& state_directory, const std::string& session_id)
       : path_(sessions_directory(state_directory) + "/" + session_id) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string workspace() const { return part(kWorkspacePart); }
-  [[nodiscard]] std::string runs() const { return part(kRunsPart); }
+  [[nodiscard]] std::string workspace() const { return part(sandbox::kWorkspacePart); }
+  [[nodiscard]] std::string runs() const { return part(sandbox::kRunsPart); }
   [[nodiscard]] std::string run(const std::string& run_id) const { return runs() + "/" + run_id; }
   [[nodiscard]] std::string record(const std::string& run_id) const {
     return run(run_id) + "/record.json";
   }
-  [[nodiscard]] std::string calls() const { return part(kCallsPart); }
-  [[nodiscard]] std::string uploads() const { return part(kUploadsPart); }
-  [[nodiscard]] std::string state() const { return part(kStatePart); }
-  [[nodiscard]] std::string kept_runs() const { return part(sandbox::kKeptRunsDirectory); }
+  [[nodiscard]] std::string calls() const { return part(sandbox::kCallsPart); }
+  [[nodiscard]] std::string uploads() const { return part(sandbox::kUploadsPart); }
+  [[nodiscard]] std::string state() const { return part(sandbox::kStatePart); }
+  [[nodiscard]] std::string kept_runs() const { return part(sandbox::kKeptRunsPart); }
   // Returns whether a box that begins has what the one before knew, as far as its interpreters
   // knew anything.
   [[nodiscard]] bool is_stored() const;
@@ -79,7 +60,9 @@ class SessionDirectory {
                                                                     const std::string& path) const;
 
  private:
-  [[nodiscard]] std::string part(const char* name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::string part(const char* name) const {
+    return sandbox::session_part(path_, name);
+  }
   [[nodiscard]] std::vector<std::string> stored_files() const;
   [[nodiscard]] bool has_in_state(std::initializer_list<const char*> names) const;
   // Makes the directories that path rules name in /workspace.

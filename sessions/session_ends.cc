@@ -49,7 +49,7 @@ base::Status SessionEnds::end(const Session& session, const std::string& why) {
 }
 
 void SessionEnds::expire(const Session& session, const std::string& why) {
-  (void)end(session, why);  // what fails is tried again at the next round, or is buried
+  (void)end(session, why);  // a failure is tried again at the next round, or is buried
 }
 
 // Now, for who asks; what fails here the sweep does.
@@ -81,12 +81,12 @@ base::Status SessionEnds::delete_files_of(const Session& session) {
   const auto owned = TRY(ground_.own_soon(session.id));
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, ground_.files_of(session.id).path(), O_RDONLY | O_DIRECTORY));
-  for (const char* name : SessionDirectory::kPartsOfCode) {
+  for (const char* name : sandbox::kPartsOfCode) {
     TRY(sandbox::files::remove_tree(directory.get(), name));
   }
-  TRY(sandbox::files::remove_tree(directory.get(), SessionDirectory::kStatePart));
-  TRY(sandbox::files::remove_tree(directory.get(), sandbox::kKeptRunsDirectory));
-  return sandbox::files::remove_tree(directory.get(), SessionDirectory::kUploadsPart);
+  TRY(sandbox::files::remove_tree(directory.get(), sandbox::kStatePart));
+  TRY(sandbox::files::remove_tree(directory.get(), sandbox::kKeptRunsPart));
+  return sandbox::files::remove_tree(directory.get(), sandbox::kUploadsPart);
 }
 
 base::Status SessionEnds::bury(const Session& session) {

@@ -35,15 +35,15 @@ class SessionEnds {
   SessionEnds(Ground& ground, const Parts& parts) : ground_(ground), parts_(parts) {}
 
   base::Status end(const Session& session, const std::string& why);
-  // As end(), of a session that nobody has asked to end: what fails, a later sweep does.
+  // Ends a session, as end(), that nobody has asked to end: what fails, a later sweep does.
   void expire(const Session& session, const std::string& why);
   // Expires a session whose lifetime is over, where the clock may be believed; returns the error
   // for who asked for it.
   base::Error end_of_lifetime(const Session& session);
   // Deletes it, if nobody named it, nothing of it runs, and nothing in it is anybody's.
   bool delete_if_nothing(const Session& session, const std::string& why);
-  // Whether its connection has ended, or it was never of one. A connection to a server whose
-  // clients come back has ended when that is gone and none has used the session for a while.
+  // Returns whether its connection has ended, or it was never of one. A connection to a server
+  // whose clients come back has ended when that is gone and none has used the session for a while.
   [[nodiscard]] bool is_left(const Session& session) const;
   // Ends and removes all that is left of a destroyed session on the host.
   base::Status bury(const Session& session);
@@ -52,7 +52,7 @@ class SessionEnds {
   // Ends its box and removes its files, the directories too: of one that is being deleted.
   base::Status delete_files_of(const Session& session);
   void shut_down(const std::string& session_id);
-  // Whether a session whose lock is held has nothing by its row, its runs and its files.
+  // Returns whether a session whose lock is held has nothing by its row, its runs and its files.
   bool has_nothing(const Session& known);
 
   Ground& ground_;

@@ -46,6 +46,23 @@ base::Result<std::vector<Session>> SessionLists::oldest(const std::string& princ
   return read_all_sessions(select);
 }
 
+base::Result<std::vector<SessionPlace>> SessionLists::places(const std::string& principal_id,
+                                                             const SessionPlace& after,
+                                                             std::int64_t limit) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select = TRY(file_.database->prepare(
+      "SELECT last_used_at, id FROM sessions WHERE principal_id = ? AND status <> 'destroyed' "
+      "AND (last_used_at, id) > (?, ?) ORDER BY last_used_at, id LIMIT ?"));
+  select.bind(principal_id).bind(after.last_used_at).bind(after.id).bind(limit);
+  std::vector<SessionPlace> places;
+  while (TRY(select.step())) {
+    SessionPlace& place = places.emplace_back();
+    place.last_used_at = select.integer();
+    place.id = select.text();
+  }
+  return places;
+}
+
 base::Result<std::vector<Session>> SessionLists::unasked(const std::string& principal_id) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare(

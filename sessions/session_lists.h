@@ -29,6 +29,10 @@ class SessionLists {
   base::Result<std::vector<std::string>> newest_used(std::int64_t limit);
   // Returns the ones that were used longest ago.
   base::Result<std::vector<Session>> oldest(const std::string& principal_id, std::int64_t limit);
+  // Returns the places of those after `after` that are not destroyed, the one that was used longest
+  // ago first.
+  base::Result<std::vector<SessionPlace>> places(const std::string& principal_id,
+                                                 const SessionPlace& after, std::int64_t limit);
   // Returns the unasked sessions that may have a box, least recently used first.
   base::Result<std::vector<Session>> unasked(const std::string& principal_id);
   // Returns those without a name or anything that a client would find them by, of those after

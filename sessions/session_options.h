@@ -17,8 +17,8 @@ namespace sessions {
 struct SessionOptions {
   std::string name;           // empty: none
   std::string template_name;  // empty: the usual one
-  // Whose connection asks. The processes of a session without a name end with it, soon after what
-  // is in progress; empty: no connection.
+  // It names the connection that asks. The processes of a session without a name end with it, soon
+  // after what is in progress; empty: no connection.
   std::string connection_id;
   // Made for a call that names no session, for a client without a connection. Of these at most ten
   // of a principal keep a box; the one unused for longest gives way, and none that is at work.
@@ -28,7 +28,7 @@ struct SessionOptions {
   FilesystemWish filesystem;
   NetworkWish network;
   std::map<std::string, std::string> env;
-  std::map<std::string, std::string> metadata;  // what its client wants to find it by
+  std::map<std::string, std::string> metadata;  // labels that its client wants to find it by
   std::string working_directory = kWorkspace;   // a directory that every box has
   bool public_ports = false;                    // as in Session
   bool wakes_by_port = true;

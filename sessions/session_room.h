@@ -42,8 +42,8 @@ class SessionRoom {
   template <typename T>
   base::Result<T> with_room(const std::string& principal_id, bool for_new_session,
                             const std::function<base::Result<T>()>& take);
-  // Where the principal's boxes, or for a new one its sessions, are as many as may be. False: in
-  // vain.
+  // Is called when the principal's boxes, or for a new one its sessions, are as many as may be.
+  // Returns false when it was in vain.
   bool make_room(const std::string& principal_id, bool for_new_session);
   bool forget_dead_boxes(const std::vector<Session>& sessions);
   bool end_left_boxes(const std::vector<Session>& sessions);

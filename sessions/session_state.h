@@ -10,7 +10,7 @@
 
 namespace sessions {
 
-// Where what a session knows is while it rests.
+// A Tier says where a session's knowledge is while it rests.
 enum class Tier {
   kFrozen,  // in its processes, which stand still
   kStored,  // on the disk, whence the next processes have it
@@ -25,7 +25,7 @@ struct SessionState {
   std::vector<sandbox::Run> active;
   bool is_storing = false;   // it is paused, and what it knows is on its way to the disk
   std::string held_by = {};  // why a paused one keeps its processes, in words of its box
-  // How it was before it was resumed; not known of others.
+  // Says how it was before it was resumed; not known of others.
   std::optional<Tier> woken_from = {};
 };
 

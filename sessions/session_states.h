@@ -1,5 +1,5 @@
-// How sessions are at this moment: what the database has, and what their boxes say. Safe from any
-// thread.
+// Tells how sessions are at this moment: what the database has, and what their boxes say. Safe from
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class EndedBoxes;
 class SessionLists;
 struct Ground;
 
-// One with something in its /workspace, at the top of which `entries` were counted, or with
-// variables, or what a shell knew, that are stored.
+// An EarlierSession is one with something in its /workspace, at the top of which `entries` were
+// counted, or with variables, or what a shell knew, that are stored.
 struct EarlierSession {
   Session session;
   std::int64_t entries = 0;

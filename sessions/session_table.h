@@ -39,16 +39,16 @@ class SessionTable {
   base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
   // Finds a session that is not destroyed, of any principal. kNotFound.
   base::Result<Session> find_of_any(const std::string& id);
-  // Whether it is known and not destroyed.
+  // Returns whether it is known and not destroyed.
   base::Result<bool> is_live(const std::string& id);
-  // Whether it is known, destroyed or not.
+  // Returns whether it is known, destroyed or not.
   base::Result<bool> is_on_record(const std::string& id);
-  // Whether it has a run that has not ended, whose end nobody has read, or whose end somebody came
-  // back to read within the last hour; something shared, or granted.
+  // Returns whether it has a run that has not ended, whose end nobody has read, or whose end
+  // somebody came back to read within the last hour; something shared, or granted.
   base::Result<bool> has_traces(const std::string& id, std::int64_t now);
 
-  // Nothing changes once a session is destroyed. False when it was not applied. `why` is for the
-  // audit, where it is not empty.
+  // Changes nothing once a session is destroyed. Returns false when it was not applied. `why` is
+  // for the audit, where it is not empty.
   base::Result<bool> set_status(const std::string& id, SessionStatus status,
                                 const std::string& why);
   base::Status set_isolation(const std::string& id, const sandbox::Isolation& isolation);
@@ -57,8 +57,8 @@ class SessionTable {
   base::Status set_network(const std::string& id, const std::optional<NetworkChoice>& network);
   base::Status touch(const std::string& id, std::int64_t now);
   base::Status end_connection_of(const std::vector<std::string>& ids);
-  // One without a box is about to get one: it is provisioning from now on, and used. False when it
-  // has one by its row. kLimit when the principal has as many already.
+  // A session without a box is about to get one: it is provisioning from now on, and used. False
+  // when it has one by its row. kLimit when the principal has as many already.
   base::Result<bool> claim_box(const Session& session, std::int64_t sessions_max, std::int64_t now);
   // It did not get it, and is as it was.
   base::Status unclaim_box(const Session& before);

@@ -1,5 +1,5 @@
-// How long a session goes on. Without a start of the machine since it was made, no change of the
-// wall clock makes that longer or shorter.
+// Tells how long a session goes on. Without a start of the machine since it was made, no change of
+// the wall clock makes that longer or shorter.
 #pragma once
 
 #include <cstdint>

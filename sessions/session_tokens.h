@@ -40,7 +40,7 @@ class SessionTokens {
   [[nodiscard]] base::Result<std::string> port_token_of(const std::string& session_id,
                                                         std::uint16_t port,
                                                         std::int64_t until_s) const;
-  // As session_by(); kNotFound as well when the time of the token is over.
+  // Does what session_by() does; kNotFound as well when the time of the token is over.
   [[nodiscard]] base::Result<Session> session_by_port(const std::string& session_id,
                                                       std::uint16_t port,
                                                       const std::string& token) const;

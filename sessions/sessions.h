@@ -47,7 +47,7 @@ class Sessions {
   base::Result<Session> find(const std::string& principal_id, const std::string& id_or_name);
   // Finds one that is neither destroyed nor over its lifetime; kNotFound for all others.
   base::Result<Session> find_live(const std::string& principal_id, const std::string& id_or_name);
-  // One without a box stays as it is, stopped.
+  // Pauses it; a session without a box stays as it is, stopped.
   base::Result<SessionState> pause(const std::string& principal_id, const std::string& id);
   base::Result<SessionState> resume(const std::string& principal_id, const std::string& id);
   base::Status destroy(const std::string& principal_id, const std::string& id);

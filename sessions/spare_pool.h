@@ -70,7 +70,7 @@ class SparePool {
   std::condition_variable_any wakeup_;
   std::deque<Session> ready_;       // the front is given away first
   std::vector<Session> condemned_;  // the maker ends them
-  std::size_t in_hand_ = 0;         // of those who may give them back
+  std::size_t in_hand_ = 0;         // with takers, who may give them back
   std::jthread maker_;
 };
 

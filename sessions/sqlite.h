@@ -63,7 +63,8 @@ class Statement {
   int next_column_ = 0;
 };
 
-// One connection. Not for several threads at once: Store holds a mutex around it.
+// A Database is one connection. It is not for several threads at once: Store holds a mutex around
+// it.
 class Database {
  public:
   // Creates the file (mode 0600) when it is not there; WAL, foreign keys, a busy timeout. What is

@@ -47,12 +47,12 @@ bool is_stale(const std::string& directory, std::int64_t since_ms) {
   const auto opened = base::open_file(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!opened.ok()) return false;
   const auto names = base::names_in(opened.value().get());
-  const bool is_bare = std::all_of(names.begin(), names.end(),
-                                   [](const std::string& name) { return name == "lock"; });
+  const bool is_bare = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == sandbox::kLockPart;
+  });
   if (is_bare || !sandbox::files::may_hold_something(opened.value().get())) return true;
-  constexpr std::array<const char*, 5> kLooked{".", "lock", SessionDirectory::kWorkspacePart,
-                                               SessionDirectory::kHomePart,
-                                               SessionDirectory::kRunsPart};
+  constexpr std::array<const char*, 5> kLooked{".", sandbox::kLockPart, sandbox::kWorkspacePart,
+                                               sandbox::kHomePart, sandbox::kRunsPart};
   return std::all_of(kLooked.begin(), kLooked.end(), [&](const char* name) {
     struct stat status {};
     const bool is_there = ::fstatat(opened.value().get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -90,7 +90,7 @@ void Sweeper::sweep_from_time_to_time(const std::stop_token& stop) {
     ground_.sandbox.rest();
     wait_for_next_sweep(stop);
   }
-  clear_up_after_ended();  // of a command that has just found it
+  clear_up_after_ended();  // for a command that has just found it
 }
 
 void Sweeper::wait_for_next_sweep(const std::stop_token& stop) {

@@ -50,7 +50,7 @@ class Sweeper {
 
  private:
   void sweep_from_time_to_time(const std::stop_token& stop);
-  // Until the next sweep; after boxes that end meanwhile it is cleared up at once.
+  // Waits for the next sweep; after boxes that end meanwhile it is cleared up at once.
   void wait_for_next_sweep(const std::stop_token& stop);
   void clear_up_after_ended();
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
@@ -64,7 +64,7 @@ class Sweeper {
   // nothing new.
   [[nodiscard]] std::vector<std::string> strangers(const std::vector<Session>& live,
                                                    const Moment& now) const;
-  // Nothing: this sweep cannot be.
+  // Returns nothing when this sweep cannot be.
   std::optional<bool> may_delete_in_sweep(const std::vector<Session>& live, const Moment& now);
 
   Ground& ground_;

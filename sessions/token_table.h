@@ -28,7 +28,7 @@ struct Token {
   std::optional<std::int64_t> revoked_at;
 };
 
-// How often the use of a token is written down at most.
+// The use of a token is written down at most once in so long.
 inline constexpr std::int64_t kTokenUseMs = 60'000;
 
 // Tokens that let somebody in begin so, and are told from other tokens by it.

@@ -57,7 +57,7 @@ base::Result<HoldDecision> UpkeepTable::begin_sweep(const Moment& now, std::int6
   if (!transaction.ok() && !is_full) return std::move(transaction).error();
   const Upkeep before = TRY(read());
   const HoldDecision decision = decide(before, now, served_since_ms, due, retention_seconds);
-  if (is_full) return decision;  // what is deleted makes room
+  if (is_full) return decision;  // deleting makes room
   auto written = write(decision.next);
   if (written.ok()) written = transaction.value().commit();
   if (!written.ok() && written.error().kind != base::Error::Kind::kLimit) return written.error();

@@ -23,7 +23,7 @@ class UpkeepTable {
   base::Status end_sweep();
   // Lets deletion go on at once. False when it was not held back.
   base::Result<bool> release_deletion();
-  // Whether what is over its time may be deleted between two sweeps; no when in doubt.
+  // Returns whether what is over its time may be deleted between two sweeps; no when in doubt.
   bool may_delete_by_time(std::int64_t now_ms);
 
  private:

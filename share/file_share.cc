@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kCopyBytes = 256 * 1024;
 constexpr std::size_t kNameBytesMax = 200;
-constexpr std::size_t kExtensionBytesMax = 20;  // what is longer is no extension
+constexpr std::size_t kExtensionBytesMax = 20;  // a longer one is no extension
 // A copy takes seconds; a directory without a row for this long belongs to a dead server.
 constexpr std::int64_t kOrphanMs = 3'600'000;
 // One that was whole was a share: its server died as it took it back, or the database is another.

@@ -10,7 +10,7 @@
 
 namespace share {
 
-// One name may have so many files with different contents; beyond that nobody finds anything.
+// A name may have so many files with different contents; beyond that nobody finds anything.
 inline constexpr int kSameNameMax = 1000;
 
 // Copies what is shared into the person's folder. The copies are the person's: never replaced,
@@ -36,7 +36,8 @@ class ShareFolder {
   mode_t user_umask_;
 };
 
-// Where "name.ext" has its extension, .tar with what follows it; its size where it has none.
+// Returns where "name.ext" has its extension, .tar with what follows it; its size where it has
+// none.
 std::size_t extension_at(std::string_view filename);
 
 // "name.ext" for 1, else "name (2).ext".

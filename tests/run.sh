@@ -97,7 +97,7 @@ tests() { step "$1" gate run "${@:2}"; }
 
 as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "${@:2}"; }
 
-# What says most of a change for its time: the tree's shape, the units and, of what runs in boxes and of the whole, the
+# Runs what says most of a change for its time: the tree's shape, the units and, of what runs in boxes and of the whole, the
 # suites that the files not committed yet call for.
 stage_quick() {
   local changed suites='^(unit\.|tidy|integration\.protocol$'

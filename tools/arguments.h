@@ -21,9 +21,9 @@ struct Argument {
   Type type = Type::kString;
   bool required = false;
   std::string description = {};            // for the model; empty when the name says it
-  std::optional<std::int64_t> least = {};  // of a number
-  std::optional<std::int64_t> most = {};   // of a number; bytes of a string; entries of a list
-  std::vector<std::string> values = {};    // of a string: nothing else is accepted
+  std::optional<std::int64_t> least = {};  // a number's
+  std::optional<std::int64_t> most = {};   // a number's; bytes of a string; entries of a list
+  std::vector<std::string> values = {};    // a string's: nothing else is accepted
   // It is code, or text that goes into a file or to a process, and no name: half a character in it
   // becomes U+FFFD. Of a map the values are meant.
   bool is_content = false;

@@ -1,5 +1,5 @@
-// Who asks over HTTP: the tokens of the store and, where there is one, those of an authorization
-// server. Both lead to a principal of the store.
+// Finds who asks over HTTP, by the tokens of the store and, where there is one, those of an
+// authorization server. Both lead to a principal of the store.
 #pragma once
 
 #include <functional>

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/text.h"
 #include "sandbox/files/box_path.h"
 #include "tools/host_room.h"
 #include "tools/text_window.h"
@@ -175,11 +176,10 @@ std::string told_of_left_out(const FolderZip& zip) {
 }
 
 std::string named_left_out(const FolderZip& zip) {
-  std::string names;
-  for (const std::string& name : zip.names_left_out) names += (names.empty() ? " (" : ", ") + name;
-  if (names.empty()) return "";
+  if (zip.names_left_out.empty()) return "";
   const auto more = zip.left_out - static_cast<std::int64_t>(zip.names_left_out.size());
-  return names + (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
+  return " (" + base::join(zip.names_left_out) +
+         (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
 }
 
 base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& path,

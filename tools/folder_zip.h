@@ -17,7 +17,7 @@ struct FolderZip {
   std::int64_t bytes = 0;
   std::string filename;       // "project.zip"
   std::int64_t left_out = 0;  // links, what cannot be read, names that a zip file cannot have
-  std::vector<std::string> names_left_out;  // of the first few, in the folder, as they are shown
+  std::vector<std::string> names_left_out;  // the first few, in the folder, as they are shown
 };
 
 struct ZipBounds {
@@ -34,7 +34,7 @@ base::Result<FolderZip> zip_folder(const sandbox::files::BoxFiles& files, const 
 
 // For whoever gets it: "3 entries are not in it: ..."; empty: all are.
 std::string told_of_left_out(const FolderZip& zip);
-// Which these are: " (a, b and 1 more)"; empty: there are none.
+// Names these: " (a, b and 1 more)"; empty: there are none.
 std::string named_left_out(const FolderZip& zip);
 
 }  // namespace tools

@@ -8,8 +8,8 @@
 
 namespace tools {
 
-// As run_code takes them: those whose interpreter is there in sessions that ask for nothing
-// special.
+// Returns the languages as run_code takes them: those whose interpreter is there in sessions that
+// ask for nothing special.
 std::vector<std::string> languages_there(const sessions::ManagerConfig& config);
 
 // "Python, SQL or bash"

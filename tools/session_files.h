@@ -40,7 +40,7 @@ base::Result<sessions::FileRecord> record_written(const Services& services,
                                                   const sandbox::files::WriteResult& written,
                                                   const std::string& content);
 
-// One after the other within a session, where there is room, and recorded.
+// Files are written one after the other within a session, where there is room, and recorded.
 struct WrittenFile {
   sandbox::files::WriteResult written;
   sessions::FileRecord record;

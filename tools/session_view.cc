@@ -123,13 +123,12 @@ namespace {
 // Returns a line about limits that are not as in any session, and about those that the kernel does
 // not hold; empty where there are none.
 std::string line_of_limits(const json& value) {
-  std::string line;
+  std::string limits;
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
     const std::int64_t usual = sandbox::Limits().*row.member;
     const std::int64_t limit = base::integer_or(value["limits"], row.name, usual);
     if (limit == usual) continue;
-    line +=
-        (line.empty() ? "  limits " : ", ") + std::string(row.name) + " " + std::to_string(limit);
+    base::append_part(limits, std::string(row.name) + " " + std::to_string(limit));
   }
   std::map<std::string, std::string> of_level;
   const json enforcement = value.value("enforcement", json::object());
@@ -138,10 +137,11 @@ std::string line_of_limits(const json& value) {
     std::string& names = of_level[level.get<std::string>()];
     base::append_part(names, name);
   }
+  std::string line = limits.empty() ? "" : "limits " + limits;
   for (const auto& [level, names] : of_level) {
-    line += (line.empty() ? "  " : "; ") + level + " limits: " + names;
+    base::append_part(line, level + " limits: " + names, "; ");
   }
-  return line.empty() ? "" : line + "\n";
+  return line.empty() ? "" : "  " + line + "\n";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ std::string last_states(std::string_view text) {
 }
 
 std::string with_repeats_counted(std::string_view text) {
-  constexpr std::size_t kBytesLeast = 1'000;  // of those that are only counted
+  constexpr std::size_t kBytesLeast = 1'000;  // fewer repeated bytes are shown as they are
   std::string counted;
   const auto take_line = [](std::string_view from) {
     return from.substr(0, std::min(from.find('\n'), from.size() - 1) + 1);

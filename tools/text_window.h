@@ -33,7 +33,7 @@ std::string last_states(std::string_view text);
 // many.
 std::string with_repeats_counted(std::string_view text);
 
-// How much of what may be shown is the beginning.
+// Returns how much of what may be shown is the beginning.
 constexpr std::size_t head_share(std::size_t bytes_max) { return bytes_max / 10 * 4; }
 
 // Returns the line between head and tail.
@@ -44,10 +44,10 @@ inline constexpr std::size_t kLeftOutLineBytes = 50;
 // The longest prefix of at most `bytes_max` bytes that does not end inside a character.
 std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max);
 
-// How many bytes at the start of `bytes` are the rest of a character that began earlier.
+// Returns how many bytes at the start of `bytes` are the rest of a character that began earlier.
 std::size_t broken_start(std::string_view bytes);
 
-// How many bytes each of two streams may show when both together may show `total`: a short one
+// Says how many bytes each of two streams may show when both together may show `total`: a short one
 // leaves its room to the other.
 struct Shares {
   std::size_t first;

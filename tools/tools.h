@@ -28,7 +28,7 @@ struct Services : sessions::Services {
   // The words by which a person starts this hutch in a shell: where clients may be on other
   // machines, its name alone, since they are told no path of this one.
   std::string command = "hutch";
-  bool public_ports = false;  // of sessions that are made for it: who knows an address may come in
+  bool public_ports = false;  // sessions made for it let in whoever knows an address
 };
 
 // Tells the model what this computer is and how to work with it, and what of the host's folders and

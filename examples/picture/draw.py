@@ -39,7 +39,7 @@ text { font: 14px system-ui, sans-serif; fill: #e6e6e6 } .code { font: 13px mono
 
 
 async def ran(hutch):
-    """What the two runs gave, in this order."""
+    """Returns what the two runs gave, in this order."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home}
         server = StdioServerParameters(command=hutch, args=["stdio", "--log-level", "error"], env=environment)

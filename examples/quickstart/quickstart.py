@@ -1,4 +1,4 @@
-"""What an agent does with hutch in a day's work, step by step, through an official MCP client.
+"""Does what an agent does with hutch in a day's work, step by step, through an official MCP client.
 
 Called by examples/quickstart.sh. Every step checks what it shows: a wrong answer ends it.
 """

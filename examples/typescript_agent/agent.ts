@@ -23,6 +23,6 @@ async function run(code: string, language = "python"): Promise<string> {
 
 await run("numbers = [3, 1, 2]");
 console.log(await run("sorted(numbers)")); // the variable of the first call
-console.log(await run("numbers[9]")); // what went wrong is an answer, for the agent to read
+console.log(await run("numbers[9]")); // a failure is an answer, for the agent to read
 console.log(await run("const square = (n: number) => n * n; square(12)", "typescript"));
 await client.close();

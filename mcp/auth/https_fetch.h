@@ -1,4 +1,4 @@
-// One document over HTTPS, by libcurl: within bounds of size and time, without redirects.
+// Fetches one document over HTTPS, by libcurl: within bounds of size and time, without redirects.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct FetchBounds {
   std::chrono::milliseconds time_max{5000};
 };
 
-// Nothing for an https URL, or an http one of this machine's loopback.
+// Returns nothing for an https URL, or an http one of this machine's loopback.
 std::optional<Refusal> check_fetch_url(const std::string& url);
 
 // The body of a 200; anything else is refused. REQUIRES: check_fetch_url(url) had nothing to say.

@@ -32,11 +32,12 @@ struct Expected {
   std::string resource;  // among the audience, as canonical_resource() has it
 };
 
-// How far the clocks of the issuer and of this machine may be apart.
+// The clocks of the issuer and of this machine may be so far apart.
 inline constexpr double kLeewaySeconds = 30;
 inline constexpr std::size_t kSubjectBytesMax = 1024;
 
-// Nothing when issuer, audience, times and subject are right. `now` in seconds since the epoch.
+// Returns nothing when issuer, audience, times and subject are right. `now` in seconds since the
+// epoch.
 std::optional<Refusal> check_claims(const nlohmann::json& claims, const Expected& expected,
                                     double now);
 

@@ -30,7 +30,7 @@ using Parameters = Owned<OSSL_PARAM, ::OSSL_PARAM_free>;
 using Digest = Owned<EVP_MD_CTX, ::EVP_MD_CTX_free>;
 using EcSignature = Owned<ECDSA_SIG, ::ECDSA_SIG_free>;
 
-constexpr std::size_t kCoordinateBytes = 32;  // of P-256, and of what signs with it
+constexpr std::size_t kCoordinateBytes = 32;  // for P-256, and for its signatures
 constexpr std::size_t kEd25519Bytes = 32;
 constexpr std::size_t kRsaBytesMin = 2048 / 8;
 constexpr std::size_t kRsaBytesMax = 8192 / 8;

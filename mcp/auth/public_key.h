@@ -16,13 +16,13 @@ namespace mcp::auth {
 
 enum class Algorithm { kRs256, kEs256, kEdDsa };
 
-// By the names of RFC 7518 and RFC 8037; nothing for all others, "none" and "HS256" among them.
+// Reads the names of RFC 7518 and RFC 8037; nothing for all others, "none" and "HS256" among them.
 std::optional<Algorithm> algorithm_named(std::string_view name);
 
 class PublicKey {
  public:
-  // Nothing for a key that checks no signature of these algorithms: symmetric, for encryption, of
-  // another curve, RSA of fewer than 2048 or more than 8192 bits, or broken.
+  // Returns nothing for a key that checks no signature of these algorithms: symmetric, for
+  // encryption, of another curve, RSA of fewer than 2048 or more than 8192 bits, or broken.
   static std::optional<PublicKey> from_jwk(const nlohmann::json& jwk);
 
   [[nodiscard]] Algorithm algorithm() const { return algorithm_; }

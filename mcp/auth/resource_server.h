@@ -29,10 +29,10 @@ struct ResourceServerOptions {
   std::vector<std::string> metrics_scopes = {};
 };
 
-// Nothing when they can be used.
+// Returns nothing when they can be used.
 std::optional<Refusal> check_options(const ResourceServerOptions& options);
 
-// Who a token is about: the issuer's name for it says nothing without the issuer.
+// A Subject says who a token is about: the issuer's name for it says nothing without the issuer.
 struct Subject {
   std::string issuer;
   std::string subject;
@@ -50,7 +50,7 @@ class ResourceServer {
   ResourceServer(ResourceServerOptions options, KeySource::Fetch fetch_keys,
                  KeySource::FaultHook on_fault, WallClock clock = &ResourceServer::now);
 
-  // From any thread; waits for the authorization server when its keys are needed.
+  // Checks a token, on any thread; waits for the authorization server when its keys are needed.
   std::variant<Subject, Challenge> check(std::string_view token);
 
   [[nodiscard]] const Challenges& challenges() const { return challenges_; }

@@ -1,4 +1,4 @@
-// How long the body of a request is, and a check of the chunks it may come in.
+// Finds how long the body of a request is, and checks the chunks it may come in.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class ChunkCheck {
   const std::size_t bytes_max_;
   State state_ = State::kSize;
   std::size_t digits_ = 0;
-  std::size_t left_ = 0;   // of the chunk
-  std::size_t total_ = 0;  // of all chunks so far
+  std::size_t left_ = 0;   // bytes of the chunk that are to come
+  std::size_t total_ = 0;  // bytes of all chunks so far
   bool too_large_ = false;
 };
 

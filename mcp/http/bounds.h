@@ -11,7 +11,7 @@ namespace mcp::http {
 struct Bounds {
   // A request's head.
   std::size_t head_bytes = 32U << 10;
-  std::size_t target_bytes = 2U << 10;  // of the request line
+  std::size_t target_bytes = 2U << 10;  // in the request line
   std::size_t header_bytes = 8U << 10;  // one line
   std::size_t header_count = 100;
   std::chrono::milliseconds head_patience{15'000};  // from its first byte to its last
@@ -42,7 +42,7 @@ struct Bounds {
   // So many of them work for one principal while others ask, too; those that wait do not count.
   std::size_t at_work_beside_others_each = std::max(1U, std::thread::hardware_concurrency() / 2);
   std::size_t queue = 4096;       // requests that wait for one
-  std::size_t queue_each = 1000;  // those of one principal
+  std::size_t queue_each = 1000;  // for one principal
 };
 
 }  // namespace mcp::http

@@ -9,8 +9,8 @@
 
 namespace mcp::http {
 
-// One alone may have all of it. What is too much is given up by those who hold more than an equal
-// part. Safe from many threads.
+// A Budget is bytes that many hold; one alone may have all of it. What is too much is given up by
+// those who hold more than an equal part. Safe from many threads.
 class Budget {
  public:
   explicit Budget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
@@ -58,7 +58,7 @@ class Budget {
   const std::size_t bytes_max_;
   mutable std::mutex mutex_;
   std::size_t bytes_ = 0;
-  std::map<std::string, std::size_t> held_;  // of whom it is not nothing
+  std::map<std::string, std::size_t> held_;  // by principal; without entries of 0
 };
 
 // Nobody takes more than half, or than `each_max`: what one holds keeps no other out. Safe from
@@ -102,7 +102,7 @@ class FairBudget {
   const std::size_t each_max_;
   std::mutex mutex_;
   std::size_t bytes_ = 0;
-  std::map<std::string, std::size_t> held_;  // of whom it is not nothing
+  std::map<std::string, std::size_t> held_;  // by principal; without entries of 0
 };
 
 }  // namespace mcp::http

@@ -1,5 +1,5 @@
-// Who may come in: Host and Origin, cross-origin rules for browsers, and the token. Nothing of a
-// request's body is read before this.
+// Decides who may come in: Host and Origin, cross-origin rules for browsers, and the token. Nothing
+// of a request's body is read before this.
 #pragma once
 
 #include <memory>

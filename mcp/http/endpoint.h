@@ -26,7 +26,7 @@ class Endpoint final : public Handler {
     std::function<bool(const std::string& principal_id, std::function<void()> work)> run;
     // In how many seconds a principal may call again that calls too often; may be null.
     std::function<std::optional<int>(const std::string& principal_id)> too_often;
-    std::shared_ptr<FairBudget> waiting_bytes;  // of bodies that wait for it
+    std::shared_ptr<FairBudget> waiting_bytes;  // bodies that wait for it
     std::function<void(const AccessRecord&)> on_access;
   };
 

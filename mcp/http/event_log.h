@@ -23,7 +23,7 @@ class EventLog {
   struct Limits {
     std::size_t bytes = 8U << 20;           // one larger event is kept alone
     std::size_t streams = 64;               // that have ended; those that go on are always kept
-    std::shared_ptr<Budget> all = nullptr;  // what all logs together should keep to
+    std::shared_ptr<Budget> all = nullptr;  // shared by all logs, which together should keep to it
     std::string principal_id = {};          // whose part of that this log has
   };
   // Messages that answer nothing.
@@ -41,7 +41,7 @@ class EventLog {
   void append(std::uint64_t stream, const std::string& message);
   // Sends the message when there is a reader that keeps up; never keeps it.
   void append_if_room(std::uint64_t stream, const std::string& message);
-  // Nothing more will come: the reader's response ends.
+  // Says that nothing more will come: the reader's response ends.
   void finish(std::uint64_t stream);
 
   // Sends to `reader` the events after `last` that are kept, and then those that come; closes the

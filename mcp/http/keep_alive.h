@@ -27,7 +27,7 @@ class KeepAlive {
       for (const auto& stream : streams_) open.push_back(stream.lock());
     }
     for (const auto& stream : open) {
-      // One that does not read hears enough without this.
+      // A client that does not read hears enough without this.
       if (stream != nullptr && stream->has_room()) {
         (void)stream->send(std::string(kKeepAliveComment));
       }

@@ -30,8 +30,8 @@ std::shared_ptr<Connection> make_connection(const Server& server, Connection::Op
 
 struct LegacySession {
   std::string id;             // a secret of the client
-  std::string connection_id;  // what tools know it by
-  Principal principal;        // of who began it
+  std::string connection_id;  // the name that tools know it by
+  Principal principal;        // whoever began it
   std::shared_ptr<EventLog> log;
   std::shared_ptr<Connection> connection;
   std::chrono::steady_clock::time_point last_used;  // guarded by the table

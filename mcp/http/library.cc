@@ -91,13 +91,13 @@ class LibraryExchange final : public httplib::Stream {
   bool body_left() const;
 
   const std::string_view whole_head_;
-  std::string_view head_;  // what the library has not read yet
+  std::string_view head_;  // as far as the library has not read it yet
   Request request_;
   BodySource& source_;
   Handler& handler_;
   const Bounds& bounds_;
-  std::optional<ChunkCheck> chunks_;  // of a body in chunks
-  std::optional<Gunzip> gunzip_;      // of a body that comes packed
+  std::optional<ChunkCheck> chunks_;  // for a body in chunks
+  std::optional<Gunzip> gunzip_;      // for a body that comes packed
   BodyFraming framing_;
   Handler::Body body_{};
   std::size_t body_read_ = 0;

@@ -17,7 +17,7 @@
 
 namespace mcp::http {
 
-// Where the body of a request comes from. Used by one thread.
+// The body of a request comes from a BodySource. Used by one thread.
 class BodySource {
  public:
   virtual ~BodySource() = default;
@@ -36,7 +36,7 @@ class BodySource {
 };
 
 struct Answer {
-  std::string bytes;                                          // of the response
+  std::string bytes;                                          // the response's
   bool keep_alive = false;                                    // another request may follow
   FileBody file = {};                                         // follows `bytes`
   std::function<void(std::shared_ptr<Stream>)> start_stream;  // set: the body goes on

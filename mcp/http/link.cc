@@ -1,6 +1,8 @@
 #include "mcp/http/link.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ constexpr std::size_t kCompactBytes = 64U << 10;  // written bytes that are stil
 // the last answer: most send a body whole before they read why it was refused.
 constexpr std::size_t kLingerBytes = 1U << 30;
 constexpr std::chrono::seconds kLingerPatience{5};
+constexpr std::size_t kFileTurnBytes = 1U << 20;
 constexpr std::size_t kDiscardedAtOnce = 1U << 20;  // others wait for this thread
 constexpr auto kNever = Link::Clock::time_point::max();
 
@@ -223,6 +226,21 @@ void Link::refuse(int status, const std::string& request_id, Lock& lock) {
   flush(lock);
 }
 
+void Link::give_away(const std::string& head, const std::function<void(Taken)>& take_over) {
+  Lock lock(mutex_);
+  // Another descriptor of it: this one is closed with the link.
+  Taken taken{base::UniqueFd(::fcntl(fd_, F_DUPFD_CLOEXEC, 3)), head, std::move(in_)};
+  if (state_ == State::kEnded) return;
+  if (taken.fd.get() < 0) return end(lock);
+  const std::shared_ptr<Link> self = shared_from_this();
+  state_ = State::kEnded;
+  deadline_ = Clock::time_point::max();
+  in_ = std::string();
+  lock.unlock();
+  host_.forget(*this);
+  take_over(std::move(taken));
+}
+
 void Link::wait_for_answer(std::function<void()> gone) {
   Lock lock(mutex_);
   if (state_ == State::kEnded) {
@@ -294,6 +312,39 @@ void Link::flush(Lock& lock) {
   written_ = 0;
   ++times_emptied_;
   if (send_file(lock)) flushed(lock);
+}
+
+void Link::flush_file() {
+  Lock lock(mutex_);
+  if (state_ == State::kFlushing && !given_up_) flush(lock);
+}
+
+// The kernel sends it, and no memory holds it. sendfile(2).
+bool Link::send_file(Lock& lock) {
+  std::size_t turn = 0;  // others have theirs in between
+  while (file_.file && file_.bytes > 0) {
+    if (turn >= kFileTurnBytes) return wait_for_room(), false;
+    const FileBody part = file_;
+    off_t offset = part.offset;
+    const std::size_t wanted =
+        static_cast<std::size_t>(std::min<std::int64_t>(part.bytes, kFileTurnBytes));
+    // Who looks at the time of all connections must not wait for this one's disk.
+    lock.unlock();
+    const ssize_t sent = ::sendfile(fd_, part.file->get(), &offset, wanted);
+    const int failure = errno;
+    lock.lock();
+    if (state_ != State::kFlushing) return false;
+    errno = failure;
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_for_room(), false;
+    if (sent <= 0) return give_up(), false;  // it has become shorter than was promised
+    turn += static_cast<std::size_t>(sent);
+    file_.offset += sent;
+    file_.bytes -= sent;
+    take_more(static_cast<std::size_t>(sent));
+  }
+  file_ = {};
+  return true;
 }
 
 void Link::take_more(std::size_t bytes) {

@@ -1,5 +1,5 @@
-// One client's connection: what has come of its next request, what still has to leave, and who
-// works on it. Nothing here waits but the reading of a body.
+// A Link is one client's connection: what has come of its next request, what still has to leave,
+// and who works on it. Nothing here waits but the reading of a body.
 #pragma once
 
 #include <chrono>
@@ -80,7 +80,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
 
   // By the thread that serves, between serve() and finish() or refuse():
   std::string take_head();
-  std::size_t take_body(char* bytes, std::size_t size);  // what has come with the head
+  std::size_t take_body(char* bytes, std::size_t size);  // bytes that have come with the head
   void belongs_to(const std::string& principal_id);
   // The answer comes later, by finish(); `gone` is called if the client goes before.
   void wait_for_answer(std::function<void()> gone);
@@ -135,13 +135,13 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   std::condition_variable less_waits_;  // or the link has ended
   State state_ = State::kHead;
   std::string in_;
-  std::size_t searched_ = 0;  // of in_, without finding the end of the head
-  std::string owner_;         // of what waits to be sent; another only while nothing does
+  std::size_t searched_ = 0;  // bytes of in_ without the end of the head
+  std::string owner_;         // whose output waits to be sent; another's only while none does
   std::string out_;
-  std::size_t written_ = 0;   // of out_
-  FileBody file_;             // what is left of it, behind out_
+  std::size_t written_ = 0;   // bytes of out_ that are sent
+  FileBody file_;             // its unsent rest, behind out_
   std::size_t progress_ = 0;  // written since the deadline was set
-  std::size_t behind_ = 0;    // of out_, behind the event that passed the bound of a stream
+  std::size_t behind_ = 0;    // bytes of out_ behind the event that passed the bound of a stream
   std::uint64_t times_emptied_ = 0;
   bool close_after_flush_ = false;
   bool write_armed_ = false;

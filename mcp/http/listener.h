@@ -1,4 +1,4 @@
-// Where the server listens: a TCP address or a Unix socket.
+// Opens the place where the server listens: a TCP address or a Unix socket.
 #pragma once
 
 #include <optional>

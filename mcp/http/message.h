@@ -43,19 +43,19 @@ struct Part {
 };
 
 struct Request {
-  std::string id;  // of X-Request-Id, or made here: goes back with the answer, and into the log
+  std::string id;  // from X-Request-Id, or made here: goes back with the answer, and into the log
   std::chrono::steady_clock::time_point begun;  // when its head was complete
   std::string method;
   std::string path;                               // decoded, without the query
-  std::map<std::string, std::string> parameters;  // of the path: Route
+  std::map<std::string, std::string> parameters;  // from the path: Route
   std::map<std::string, std::string> query;
   Headers headers;
   std::string range;  // the header of that name, which `headers` does not have
   std::string body;
-  std::vector<Part> parts;  // of a body of multipart/form-data, in its place: Route::takes_parts
+  std::vector<Part> parts;  // instead of `body`, for multipart/form-data: Route::takes_parts
   std::string peer;         // address of the socket's other end; "unix" for a Unix socket
   Principal principal;
-  std::any identified;   // what Route::identify has found the principal by, for Route::answer
+  std::any identified;   // left by Route::identify for Route::answer
   std::stop_token gone;  // the client, before it was answered: where that takes long
 
   // Returns the value of the first header of that name; empty when there is none.
@@ -98,8 +98,8 @@ struct FileBody {
 // A connection that is no longer ours, and what has come on it.
 struct Taken {
   base::UniqueFd fd;  // does not block
-  std::string head;   // of the request, with its blank line
-  std::string rest;   // what has come behind it
+  std::string head;   // the request's, with its blank line
+  std::string rest;   // bytes that have come behind it
 };
 
 struct Response {
@@ -126,7 +126,7 @@ class Handler {
     std::size_t bytes_max;  // more: refused with kTooLarge
     bool takes_parts = false;
     std::size_t parts_max = 0;  // more: refused with kTooLarge
-    bool takes_gzip = false;    // of which `bytes_max` is what it has unpacked
+    bool takes_gzip = false;    // then `bytes_max` counts unpacked bytes
   };
   // Looks at a request before its body is read; may add to it. Nothing: answer with `refusal`.
   virtual std::optional<Body> admit(Request& head, Response& refusal) = 0;

@@ -11,7 +11,7 @@
 
 namespace mcp::http {
 
-// One line of a gauge or counter without labels, with its help.
+// Returns one line of a gauge or counter without labels, with its help.
 std::string metric(const std::string& name, const std::string& type, const std::string& help,
                    double value);
 

@@ -20,7 +20,7 @@
 
 namespace mcp::http {
 
-// Where events go once there is a stream. Safe from many threads.
+// Events go to an EventSink once there is a stream. Safe from many threads.
 class EventSink {
  public:
   virtual ~EventSink() = default;

@@ -34,16 +34,17 @@ struct Route {
   std::function<std::optional<auth::Challenge>(Request& head)> identify = nullptr;
   // The body of a request may have so many bytes; more is refused before it is read.
   std::size_t body_bytes = std::numeric_limits<std::size_t>::max();
-  std::string too_large = {};    // what is said of more; empty: that it is more
+  std::string too_large = {};    // the refusal's words; empty: that it is more
   bool takes_parts = false;      // multipart/form-data is taken apart: Request::parts
   std::size_t parts_max = 100;   // so many of them at most
   bool takes_gzip = false;       // a body with that Content-Encoding is unpacked
   std::string body_schema = {};  // JSON Schema of a body of JSON, for who describes it; empty: none
-  // On which threads it is answered: of those that read requests, which nothing may hold for long;
-  // or for calls, where what waits until code has run steps aside (mcp/worker_pool.h).
+  // Says which threads answer it: those that read requests, which nothing may hold for long; or
+  // those for calls, where what waits until code has run steps aside (mcp/worker_pool.h).
   enum class Work { kShort, kCall };
   Work work = Work::kShort;
-  // How this API says what was refused before `answer` was asked; null: as an error of JSON-RPC.
+  // Says, as this API does, what was refused before `answer` was asked; null: as an error of
+  // JSON-RPC.
   std::function<Response(int status, const std::string& message)> refusal = nullptr;
   // Set: `answer` is not. Once the head has been let in, the connection is this one's, which is
   // called on a thread for `work`.
@@ -63,7 +64,7 @@ class Routes {
   struct Found {
     const Route* route = nullptr;  // null: nothing is served at this path
     bool takes_method = false;
-    std::string allow;  // what the path takes: of the header Allow
+    std::string allow;  // the header Allow: methods that the path takes
     std::map<std::string, std::string> parameters = {};
   };
   [[nodiscard]] Found find(const Request& head) const;

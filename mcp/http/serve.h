@@ -24,7 +24,7 @@
 
 namespace mcp::http {
 
-// One answered request, for the log.
+// An AccessRecord is one answered request, for the log.
 struct AccessRecord {
   const Request& request;
   int status;
@@ -50,7 +50,7 @@ struct ServeOptions {
   SessionTable::Limits sessions = {};
   std::size_t call_threads = 1024;  // calls at once, with those that wait for a run
   std::size_t call_queue = 10'000;  // calls that wait for their turn; more are refused
-  // One principal gets at most so many of these:
+  // A principal gets at most so many of these:
   std::size_t call_threads_each = 512;
   std::size_t call_queue_each = 1000;
   std::size_t calls_at_work_each = 8 * std::max(1U, std::thread::hardware_concurrency());
@@ -85,7 +85,7 @@ class Service {
 
   [[nodiscard]] virtual std::string name() const = 0;  // "127.0.0.1:8931"
   [[nodiscard]] virtual int port() const = 0;
-  // Nothing new is taken; what is open gets `drain_patience`. Returns when all is over.
+  // Takes nothing new; what is open gets `drain_patience`. Returns when all is over.
   virtual void drain() = 0;
   // These names let in from now on.
   virtual void change_names(DoorNames names) = 0;

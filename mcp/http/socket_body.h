@@ -41,7 +41,7 @@ class SocketBody final : public BodySource {
   Link::Clock::time_point begun_ = Link::Clock::now();
   Link::Clock::time_point deadline_;
   std::size_t body_ = 0;
-  std::size_t kept_ = 0;  // of body_, counted among all bodies
+  std::size_t kept_ = 0;  // the part of body_ that is counted among all bodies
   int failure_ = 400;
 };
 

@@ -33,7 +33,7 @@ constexpr std::size_t kAcceptMax = 64;  // before others are looked after
 constexpr int kDrainRounds = SOMAXCONN / static_cast<int>(kAcceptMax);
 constexpr std::chrono::milliseconds kReadPause{5};
 constexpr std::size_t kMakeRoom = 64;  // idle connections that are ended at once when all are taken
-constexpr std::size_t kMakeRoomByForce = 8;  // of such that are in use
+constexpr std::size_t kMakeRoomByForce = 8;  // connections in use that are ended then
 
 std::string peer_of(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};

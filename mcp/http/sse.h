@@ -20,13 +20,13 @@ struct EventId {
 
 std::string to_string(const EventId& id);
 
-// Nothing for what to_string() cannot have made.
+// Returns nothing for what to_string() cannot have made.
 std::optional<EventId> parse_event_id(std::string_view text);
 
-// One message, in one line.
+// Returns the event of one message, in one line.
 std::string message_event(const std::string& message);
 std::string message_event(const std::string& message, const EventId& id);
-// Where a client of the 2024-11-05 transport posts to.
+// Returns the event that tells a client of the 2024-11-05 transport where to post.
 std::string endpoint_event(const std::string& target);
 // An id to resume from before there is any message, and how long to wait before that.
 std::string priming_event(const EventId& id);

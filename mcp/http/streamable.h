@@ -54,7 +54,7 @@ class Streamable {
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
-  std::vector<std::weak_ptr<Connection>> streaming_;  // of modern requests
+  std::vector<std::weak_ptr<Connection>> streaming_;  // for modern requests
 };
 
 }  // namespace mcp::http

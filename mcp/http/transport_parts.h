@@ -26,8 +26,8 @@ struct TransportParts {
   auth::Authorizer authorize;  // may be null
   KeepAlive& keep_alive;
   SessionTable::Limits session_limits;
-  std::shared_ptr<FairBudget> open_messages;  // of which the calls are open or waiting
-  std::shared_ptr<Budget> logs;               // of all sessions
+  std::shared_ptr<FairBudget> open_messages;  // requests whose calls are open or waiting
+  std::shared_ptr<Budget> logs;               // all sessions' together
   ConnectionEnded session_ended;
   // An answer that takes longer becomes a stream; at once when so many threads wait already.
   std::chrono::milliseconds json_patience{500};

@@ -18,16 +18,16 @@ struct Format {
   bool has_audio;
   bool has_tool_annotations;
   bool has_progress_message;
-  bool has_titles;                  // of tools and of the server
-  bool has_websites;                // of the server
+  bool has_titles;                  // tools and the server have them
+  bool has_websites;                // the server has one
   bool has_structured_content;      // and outputSchema
   bool has_any_structured_content;  // not only objects
   bool has_resource_links;
   bool has_metadata;       // _meta of tools, resources, prompts and content
-  bool has_icons;          // of these
+  bool has_icons;          // tools, resources and prompts may have them
   bool has_last_modified;  // in annotations
   bool has_completions;    // as a capability; the method is older
-  bool has_core_tasks;     // those a client asks for; the extension is of the modern era
+  bool has_core_tasks;     // a client asks for them; the extension is of the modern era
   int resource_not_found;  // code of the error
   bool has_result_type;    // resultType, serverInfo in _meta, cache hints
 };

@@ -29,7 +29,7 @@ nlohmann::json shape_tool_result(ToolResult result, const Format& format);
 nlohmann::json finish_result(nlohmann::json result, const nlohmann::json& server_info,
                              const Format& format);
 
-// How long a client may keep a result of a revision that says so, and for whom.
+// Says how long a client may keep a result of a revision that says so, and for whom.
 enum class Cache {
   kPublic,  // some minutes, for everybody
   kNever,   // not at all: it changes, and is one user's

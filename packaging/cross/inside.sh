@@ -16,7 +16,7 @@ for kind in "${kinds[@]}"; do
   if [ "$kind" = unit_tests ]; then
     cmake --preset release -DHUTCH_TESTS=ON >/dev/null
     packaging/compile.sh release unit_tests
-    # What qemu-user has no kernel for is left to a machine of that architecture.
+    # Tests for which qemu-user has no kernel are left to a machine of that architecture.
     qemu-aarch64-static build/release/bin/unit_tests --gtest_brief=1 \
       --gtest_filter="$(grep -v '^#' packaging/cross/unit-tests.txt | paste -sd:)"
   else

@@ -10,7 +10,7 @@ while [ "$count" -gt 0 ]; do
   folder=$1
   shift
   count=$((count - 1))
-  # What was not chosen may come as nothing, or as its own name.
+  # A folder that was not chosen may come as nothing, or as its own name.
   case $folder in '' | '${'*) continue ;; [A-Za-z]:* | '\\'*) folder=$(wslpath -u "$folder") ;; esac
   if [ ! -d "$folder" ]; then
     echo "hutch: $folder is not there any more, and is left out" >&2

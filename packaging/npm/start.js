@@ -6,7 +6,7 @@ const fs = require('fs');
 const path = require('path');
 
 const environment = { ...process.env };
-// What npx has fetched may be gone tomorrow: clients are to start it by npx again, which knows the registry only.
+// Packages of npx may be gone tomorrow: clients are to start it by npx again, which knows the registry only.
 const fetched = __dirname.match(/^.*\/_npx\/[^/]+/);
 if (fetched) {
   const { dependencies } = JSON.parse(fs.readFileSync(path.join(fetched[0], 'package.json'), 'utf8'));

@@ -22,6 +22,7 @@
 #include "sandbox/enforcement.h"
 #include "sandbox/environment.h"
 #include "sandbox/own_ids.h"
+#include "sandbox/session_parts.h"
 #include "sandbox/unfinished_uploads.h"
 #include "sandbox/wire/box_protocol.h"
 
@@ -47,7 +48,7 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
   // Before there are threads: each has rights of its own.
   TRY(keep_needed_capabilities(box->disk_quota_ != nullptr));
   TRY(box->start_runs());
-  TRY(box->open_network(box->init_->take_sockets()));
+  TRY(box->network_->open(box->init_->take_sockets()));
   TRY(box->start_control());
   // Once the server has heard that the box is there.
   loop.after(std::chrono::milliseconds(0), [raw = box.get()] { raw->runs_->start_ahead(); });
@@ -56,11 +57,11 @@ base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int
 }
 
 Box::~Box() {
-  if (session_directory_.valid()) (void)::unlinkat(session_directory_.get(), wire::kBoxSocket, 0);
+  if (session_directory_.valid()) (void)::unlinkat(session_directory_.get(), kBoxSocketPart, 0);
   // In this order: the cgroup goes once it is empty, and servers that wait for the end of the box
   // see their connection close when there is nothing left of it.
   watchdog_.reset();
-  egress_.reset();
+  network_.reset();
   runs_.reset();
   stored_state_.reset();
   init_.reset();
@@ -71,10 +72,13 @@ Box::~Box() {
 base::Status Box::open_directories() {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
   session_directory_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory, kFlags));
-  runs_directory_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/runs", kFlags));
-  workspace_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/workspace", kFlags));
-  home_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/home", kFlags));
-  tmp_ = TRY(base::open_file(AT_FDCWD, spec_.session_directory + "/tmp", kFlags));
+  const auto open_part = [this](const char* part) {
+    return base::open_file(AT_FDCWD, session_part(spec_.session_directory, part), kFlags);
+  };
+  runs_directory_ = TRY(open_part(kRunsPart));
+  workspace_ = TRY(open_part(kWorkspacePart));
+  home_ = TRY(open_part(kHomePart));
+  tmp_ = TRY(open_part(kTmpPart));
   if (!spec_.environment_directory.empty()) {
     environment_ = TRY(use_environment(spec_.environment_directory));
   }
@@ -111,7 +115,35 @@ base::Status Box::start_init() {
                                   plan, [&narrowed] { return make_host_mounts(narrowed); }},
                                  std::move(events)));
   if (!spec_.host_folders.empty()) folder_mounts_ = TRY(count_folder_mounts(init_->host_pid()));
+  make_network();
   return base::done();
+}
+
+void Box::make_network() {
+  NetworkAccess::Of network{.loop = loop_,
+                            .spec = spec_,
+                            .session_fd = session_directory_.get(),
+                            .listen = {},
+                            .around = {},
+                            .told = {}};
+  network.listen = [this](const std::string& plan) {
+    return init_->listen(spec_.program_directory + "/hutch-init", plan);
+  };
+  network.around = [this] {
+    JournalRoom::Around around;
+    around.is_served = !control_ || control_->attached();
+    if (around.is_served) return around;
+    if (disk_quota_) {
+      around.is_quota_used_up = disk_quota_->used_up();
+    } else {
+      around.disk_left_bytes = (spec_.limits.disk_mb << 20) - watchdog_->disk_bytes();
+    }
+    return around;
+  };
+  network.told = [this](const json& event) {
+    if (runs_) runs_->network_used(event);
+  };
+  network_ = std::make_unique<NetworkAccess>(std::move(network));
 }
 
 Watchdog::Watched Box::watched() {
@@ -136,7 +168,7 @@ Watchdog::Watched Box::watched() {
   watched.processes = cgroup_->holds_processes().empty();
   watched.oom_kills = [this] { return cgroup_->oom_kills(); };
   watched.pids_refused = [this] { return cgroup_->pids_refused(); };
-  watched.kept_bytes = [this] { return journal_bytes(); };
+  watched.kept_bytes = [this] { return network_->journal_bytes(); };
   watched.upload_bytes = [this] { return upload_bytes(); };
   watched.disk_limit_reached = [this](DiskLimit limit) { limit_reached(Cause::kDisk, "", limit); };
   watched.disk_room_low = [this] {
@@ -188,11 +220,10 @@ base::Status Box::start_runs() {
     context.kept_states = stored_state_->interpreters();
     context.kept_shell = stored_state_->shell();
   }
-  context.catch_up_with_network = [this] {
-    if (egress_) egress_->catch_up();
-  };
-  context.begins = [this](const Run& run, bool alone) {
-    watchdog_->run_begins(alone);
+  context.catch_up_with_network = [this] { network_->catch_up(); };
+  context.ends = [this] { watchdog_->run_ends(); };
+  context.begins = [this](const Run& run) {
+    watchdog_->run_begins();
     interpreter_record_.begins(run);
     show_memory();
   };
@@ -211,7 +242,7 @@ base::Status Box::start_runs() {
                .stored_state = stored_state_.get(),
                .record = interpreter_record_,
                .end = [this](const std::string& why) { end(Cause::kCancelled, why); },
-               .end_network = [this] { end_network(); }});
+               .end_network = [this] { network_->end(); }});
   return base::done();
 }
 
@@ -225,8 +256,8 @@ std::int64_t Box::oom_kills() {
 }
 
 std::int64_t Box::upload_bytes() const {
-  const auto uploads = base::open_file(session_directory_.get(), kUploadsDirectory,
-                                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const auto uploads =
+      base::open_file(session_directory_.get(), kUploadsPart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!uploads.ok()) return 0;  // there has never been one
   const UnfinishedUploads unfinished = unfinished_uploads(uploads.value().get());
   return unfinished.bytes - unfinished.placed_bytes;
@@ -240,7 +271,7 @@ void Box::show_memory() {
 }
 
 base::Status Box::start_control() {
-  base::UniqueFd socket = TRY(base::listen_at(session_directory_.get(), wire::kBoxSocket));
+  base::UniqueFd socket = TRY(base::listen_at(session_directory_.get(), kBoxSocketPart));
   Control::Actions actions;
   actions.runs = [this]() -> Runs& { return *runs_; };
   actions.used = [this] {
@@ -259,9 +290,9 @@ base::Status Box::start_control() {
     runs_->end_unused_soon();
   };
   actions.allow = [this](const std::vector<NetworkRule>& rules, bool take_back) {
-    return allow(rules, take_back);
+    return network_->allow(rules, take_back);
   };
-  actions.set_network = [this](BoxNetwork network) { return set_network(std::move(network)); };
+  actions.set_network = [this](BoxNetwork network) { return network_->set(std::move(network)); };
   actions.status = [this] { return status(); };
   actions.root_fd = [this] { return init_->root_fd(); };
   actions.connect = [this](int family, std::uint16_t port) { return init_->connect(family, port); };
@@ -377,7 +408,7 @@ void Box::end(Cause cause, const std::string& why) {
   interpreter_record_.ends(why);
   if (rest_) rest_->ends();
   init_->kill();
-  end_network();
+  if (network_) network_->end();
   if (runs_) runs_->end_all(cause, why);
   // Replies still have to leave, so the loop does not stop at once.
   loop_.after(std::chrono::milliseconds(0), [this] { loop_.stop(); });

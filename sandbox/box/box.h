@@ -1,4 +1,5 @@
-// One live session: its init, its cgroup, its runs, its control socket, and how long it stays.
+// A Box is one live session: its init, its cgroup, its runs, its control socket, and how long it
+// stays.
 #pragma once
 
 #include <chrono>
@@ -10,13 +11,12 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/box/control.h"
-#include "sandbox/box/egress_link.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/interpreter_record.h"
-#include "sandbox/box/journal_room.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
+#include "sandbox/box/network_access.h"
 #include "sandbox/box/rest.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/stored_state.h"
@@ -25,7 +25,6 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/disk_quota.h"
 #include "sandbox/isolation.h"
-#include "sandbox/network_journal.h"
 
 namespace sandbox::box {
 
@@ -44,15 +43,9 @@ class Box {
 
   base::Status open_directories();
   base::Status start_init();
-  base::Status open_network(std::vector<base::UniqueFd> sockets);
-  void end_network();
+  void make_network();
   // Counts unfinished uploads as much as they are to have, but for those being put in place.
   [[nodiscard]] std::int64_t upload_bytes() const;
-  [[nodiscard]] std::int64_t journal_bytes() const;
-  [[nodiscard]] std::int64_t journal_bytes_most() const;
-  base::Status listen_for(const std::vector<NetworkRule>& rules);
-  base::Status allow(const std::vector<NetworkRule>& rules, bool take_back);
-  base::Status set_network(BoxNetwork network);
   base::Status start_control();
   // Returns what the watchdog is to look after, and whom it tells.
   Watchdog::Watched watched();
@@ -78,7 +71,7 @@ class Box {
   EventLoop& loop_;
   BoxSpec spec_;
   std::optional<std::int64_t> ends_at_ms_;  // by base::boottime_ms()
-  std::size_t folder_mounts_ = 0;           // of host folders and what covers things in them
+  std::size_t folder_mounts_ = 0;           // host folders, and mounts in them
   base::UniqueFd runs_directory_;
   base::UniqueFd workspace_;
   base::UniqueFd home_;
@@ -91,9 +84,7 @@ class Box {
   std::unique_ptr<InitProcess> init_;
   std::unique_ptr<StoredState> stored_state_;  // null: nothing is stored
   std::unique_ptr<Runs> runs_;
-  std::optional<NetworkJournal> network_journal_;
-  std::optional<JournalRoom> journal_room_;
-  std::unique_ptr<EgressLink> egress_;  // null: it has no network
+  std::unique_ptr<NetworkAccess> network_;  // null: init is not there yet
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<MemoryView> memory_view_;

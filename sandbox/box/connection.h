@@ -1,4 +1,4 @@
-// One server's connection to the box, seen from the box.
+// A Connection is one server's connection to the box, seen from the box.
 #pragma once
 
 #include <functional>

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kClientsMax = 256;
 // Output comes in many small pieces: those who follow it are told at most this often.
 constexpr milliseconds kOutputPace{50};
-constexpr milliseconds kTerminalPace{4};  // of somebody's keys
+constexpr milliseconds kTerminalPace{4};  // a person sees what the keys do
 constexpr milliseconds kAcceptPause{100};
 constexpr std::int64_t kDetachSecondsMax = 86400;
 

@@ -17,7 +17,7 @@
 namespace sandbox::box {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, see inode(7)
+constexpr std::int64_t kBlockBytes = 512;  // the unit of st_blocks, see inode(7)
 // Tables that a thread's is compared with, of its process. Programs have one: a table that is not
 // found to be another's is looked into once more, which costs time and changes nothing.
 constexpr std::size_t kOwnersCompared = 8;

@@ -18,7 +18,8 @@ class DiskPromises {
   [[nodiscard]] std::int64_t bytes() const;
 
   void add(std::int64_t bytes, Clock::time_point now);
-  // One promise of so many bytes is written to, or will not be: which of them is all one.
+  // A promise of so many bytes is written to, or will not be: it does not matter which one of that
+  // size.
   void written(std::int64_t bytes);
   void all_written();
 

@@ -21,7 +21,7 @@ std::int64_t floor_bytes(std::int64_t file_system_bytes);
 struct DiskRoom {
   std::vector<std::int64_t> free_bytes;  // for each directory; -1 where it does not say
   std::vector<std::int64_t> free_files;
-  bool below_floor = false;  // of one of them; false where it does not say
+  bool below_floor = false;  // one of them is; false where it does not say
 };
 DiskRoom measure_room(const std::vector<int>& directories);
 

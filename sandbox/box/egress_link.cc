@@ -35,7 +35,7 @@ constexpr milliseconds kPatience{2000};
 constexpr milliseconds kRetryPause{50};
 constexpr int kDoublingsMax = 6;
 constexpr int kCaughtUpMost = 512;  // code that connects all the time does not hold up its box
-constexpr int kStartAttempts = 40;  // of another box that is starting the door
+constexpr int kStartAttempts = 40;  // another box may be starting the door
 constexpr int kStartPauseMs = 25;
 constexpr milliseconds kEndPatience{2000};  // a door that lives takes a turn of its loop
 

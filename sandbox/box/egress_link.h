@@ -65,12 +65,12 @@ class EgressLink {
   EventLoop& loop_;
   const BoxSpec& spec_;
   std::vector<Listener> listeners_;
-  std::vector<base::UniqueFd> sockets_;  // of these
+  std::vector<base::UniqueFd> sockets_;  // one for each of listeners_
   Told told_;
   base::UniqueFd connection_;
   EventLoop::TimerId retry_ = 0;
   int attempts_ = 0;
-  pid_t door_pid_ = -1;  // of one that this box has started
+  pid_t door_pid_ = -1;  // the door's, if this box has started one
   std::vector<pid_t> handing_over_;
   std::int64_t bytes_used_ = 0;  // as the door has told of them
   bool is_held_ = false;

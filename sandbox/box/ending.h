@@ -1,4 +1,4 @@
-// How a run ended, told from what was observed. Pure: no kernel, no clock.
+// Tells how a run ended from what was observed. Pure: no kernel, no clock.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct Observed {
   bool own_process = false;      // a process of its own: no variables to keep or lose
   bool bash_state_kept = false;  // bash has written down what it keeps from run to run
   bool out_of_memory = false;    // the kernel killed something of the session meanwhile
-  std::int64_t memory_peak_bytes = 0;  // of the session so far; 0: not known
+  std::int64_t memory_peak_bytes = 0;  // the session's, so far; 0: not known
   bool disk_used_up = false;           // the quota refuses writes, or the file system has no room
   bool forks_refused = false;          // the process limit said no meanwhile, or was seen reached
   DiskLimit disk_limit = DiskLimit::kRoomOfHost;  // that it was stopped for
   std::string last_words;                         // the end of standard error
-  Limits limits;                                  // of the session
-  std::int64_t timeout_seconds = 0;               // of its request
-  std::int64_t most_seconds = 0;                  // of its request
+  Limits limits;                                  // the session's
+  std::int64_t timeout_seconds = 0;               // as its request has it
+  std::int64_t most_seconds = 0;                  // as its request has it
   bool background = false;
   bool variables_stored = false;  // the next interpreter of this kind begins with them
   std::string stored_run_id;      // the last that these have; empty: it is not known

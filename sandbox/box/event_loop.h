@@ -1,4 +1,4 @@
-// One thread waiting for descriptors and timers. epoll(7).
+// An EventLoop is one thread that waits for descriptors and timers. epoll(7).
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class EventLoop {
   TimerId after(std::chrono::milliseconds delay, std::function<void()> action);
   void cancel(TimerId& id);  // sets it to 0
 
-  // Until stop(). An Error only when epoll itself fails.
+  // Runs until stop(). Gives an Error only when epoll itself fails.
   base::Status run();
   // Waits once, for what comes first, and handles what is there.
   base::Status turn();

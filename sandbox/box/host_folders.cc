@@ -33,7 +33,7 @@ using wire::PlanOp;
 // to its end: it would take longer than anybody waits for a session.
 constexpr int kNestingMax = 2;
 constexpr int kEntriesMax = 10'000;
-constexpr int kListedMost = 500;  // of one directory: more cost more than looking for each name
+constexpr int kListedMost = 500;  // in one directory: more cost more than looking for each name
 // All that has such a name at the top is covered, whatever code has made there, and some below it.
 constexpr int kCoversMax = 64 + std::size(kObeyedFiles) + std::size(kObeyedInShared);
 

@@ -23,14 +23,14 @@ base::Status narrow_host_folders(BoxSpec& spec);
 // directory that was granted, or when what must be covered in it cannot be.
 base::Status add_host_folders(PlanWriter& plan, const BoxSpec& spec);
 
-// As root with ids of the sessions' own: one detached mount for each folder, in order, in which
-// what belongs to the folder's owner is the session's, and what the session makes becomes the
-// owner's. None otherwise: then init makes them. kUnsupported where the file system cannot.
+// Returns, as root with ids of the sessions' own, one detached mount for each folder, in order:
+// there, what belongs to the folder's owner is the session's, and what the session makes becomes
+// the owner's. None otherwise: then init makes them. kUnsupported where the file system cannot.
 base::Result<std::vector<base::UniqueFd>> make_host_mounts(const BoxSpec& spec);
 
-// How many mounts there are in /mnt of the box whose pid 1 this is. What the host renames or puts
-// another file in the place of loses the mount that lies on it (rename(2), in another namespace).
-// kInternal when they cannot be read.
+// Returns how many mounts there are in /mnt of the box whose pid 1 this is. What the host renames
+// or puts another file in the place of loses the mount that lies on it (rename(2), in another
+// namespace). kInternal when they cannot be read.
 base::Result<std::size_t> count_folder_mounts(pid_t init);
 
 }  // namespace sandbox::box

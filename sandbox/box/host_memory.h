@@ -1,5 +1,5 @@
-// How much memory the machine, or the container, has left for all that runs in it. proc_meminfo(5),
-// and memory.max and memory.current of cgroups (kernel: admin-guide/cgroup-v2).
+// Tells how much memory the machine, or the container, has left for all that runs in it.
+// proc_meminfo(5), and memory.max and memory.current of cgroups (kernel: admin-guide/cgroup-v2).
 #pragma once
 
 #include <cstdint>

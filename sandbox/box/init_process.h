@@ -24,7 +24,7 @@ struct SpawnRequest {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // "NAME=value"
   std::vector<int> descriptors;          // borrowed: stdin, stdout, stderr, channel
-  bool copy = false;                     // of a warm init, where it is one: else `arguments`
+  bool copy = false;                     // in a warm init: a copy of it, not `arguments`
 };
 
 class InitProcess {
@@ -72,12 +72,12 @@ class InitProcess {
   // O_PATH directory descriptor of the box's root.
   [[nodiscard]] int root_fd() const { return root_.get(); }
   [[nodiscard]] pid_t host_pid() const { return pid_; }
-  // Whether somebody has killed it: with the freezer of cgroup version 1 it ends only once it goes
-  // on, and says nothing before.
+  // Returns whether somebody has killed it: with the freezer of cgroup version 1 it ends only once
+  // it goes on, and says nothing before.
   [[nodiscard]] bool is_killed() const;
   // Borrowed: whether the number is still init's, see is_alive().
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
-  // Whether it is a copy of the zygote, which can be copied further.
+  // Returns whether it is a copy of the zygote, which can be copied further.
   [[nodiscard]] bool warm() const { return warm_; }
   // 0 where the kernel has no Landlock.
   [[nodiscard]] int landlock_abi() const { return landlock_abi_; }

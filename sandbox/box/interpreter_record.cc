@@ -77,7 +77,7 @@ void InterpreterRecord::ends(const std::string& why) const {
 }
 
 void InterpreterRecord::rests() {
-  if (used_.empty()) return;  // what the box before has lost may still be told
+  if (used_.empty()) return;  // losses of the box before may still be told
   used_.clear();
   write("");
 }

@@ -1,5 +1,6 @@
-// Which languages of the session have state: what a box that has ended took with it, the next one
-// says to the next run. Kept in the session's lock file, which every owner has open.
+// An InterpreterRecord says which languages of the session have state: what a box that has ended
+// took with it, the next one says to the next run. It is kept in the session's lock file, which
+// every owner has open.
 #pragma once
 
 #include <set>

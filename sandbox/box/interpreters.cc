@@ -9,6 +9,32 @@ namespace sandbox::box {
 
 using base::Error;
 
+namespace {
+
+// Says why what an interpreter knows is not all stored, or "".
+std::string why_not_stored(KeptState::Outcome outcome, const std::string& name) {
+  switch (outcome) {
+    case KeptState::Outcome::kWhole:
+      return "";
+    case KeptState::Outcome::kUnstorable:
+      return name + " knows something that cannot be stored";
+    case KeptState::Outcome::kModulesAlone:
+      return name + " knows modules alone, which are imported anew rather than stored";
+    case KeptState::Outcome::kTooLarge:
+      return name + " knows more than a session may store (memory_mb)";
+    case KeptState::Outcome::kNoShare:
+      return "what your sessions have stored takes a tenth of the disk, and " + name +
+             " knows more than may be stored beside it (delete_session makes room)";
+    case KeptState::Outcome::kNoRoom:
+      return "the host's disk is nearly full, and what " + name + " knows is not stored";
+    case KeptState::Outcome::kNotWritten:
+      break;
+  }
+  return "what " + name + " knows was not written to its end";
+}
+
+}  // namespace
+
 Interpreters::Key Interpreters::key_of(const Run& run) {
   return {interpreter_of(run.language), run.context};
 }
@@ -133,14 +159,14 @@ void Interpreters::store(std::int64_t bytes_max,
     KeptState* const kept = kept_state_of(key);
     // One that has only read the last snapshot has nothing new.
     if (kept == nullptr || !slot.worker || slot.execution_count == 0) continue;
-    if (slot.current) {  // what was stored after its last run stays
+    if (slot.current) {  // all that was stored after its last run stays
       answers->held_by = "a run was not over (" + slot.current->run.run_id + ")";
       continue;
     }
     ++answers->missing;
     const std::string name(name_of(key.language));
-    const KeptState::Wish wish = kept->await(bytes_max, [answer, name](bool whole) {
-      answer(whole ? "" : name + " knows something that cannot be stored");
+    const KeptState::Wish wish = kept->await(bytes_max, [answer, name](KeptState::Outcome outcome) {
+      answer(why_not_stored(outcome, name));
     });
     slot.worker->store(wish.bytes_max, wish.number);
   }

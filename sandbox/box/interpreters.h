@@ -37,19 +37,20 @@ class Interpreters {
     std::unique_ptr<Worker> worker;
     std::deque<JobPointer> queue;
     JobPointer current;
-    std::int64_t execution_count = 0;  // of runs since its interpreter started
+    std::int64_t execution_count = 0;  // runs since its interpreter started
     bool interrupted = false;          // a signal may be on its way that no later run must get
     bool ended_by_us = false;          // its loss is told, or is nobody's
     std::string loss;                  // for the note of its next run
     std::string directory;             // in which it starts
-    bool is_over = false;              // of a context that was ended
+    bool is_over = false;              // its context was ended
     bool holds_state = false;          // that goes with its process, as far as its runner says
     bool tells_waking = false;         // its next run says what is back of what was stored
     bool has_woken = false;
   };
   static constexpr const char* kUnheard = "its next run is to hear what was lost before";
 
-  // By language, borrowed: what stores their state. None: nothing outlives the processes.
+  // The kept states store what interpreters know: by language, borrowed. Without one nothing
+  // outlives the processes.
   explicit Interpreters(const std::map<Language, KeptState*>& kept_states)
       : kept_states_(kept_states) {}
 

@@ -26,7 +26,7 @@ struct Job {
   std::shared_ptr<StreamFile> out;
   std::shared_ptr<StreamFile> err;
   Worker* worker = nullptr;            // while it runs
-  std::unique_ptr<Worker> own_worker;  // of a process per run
+  std::unique_ptr<Worker> own_worker;  // for a run with a process of its own
   EventLoop::TimerId deadline = 0;
   EventLoop::TimerId escalation = 0;
   std::int64_t deadline_at_ms = 0;  // steady clock; while held, what is left of it
@@ -50,9 +50,9 @@ struct Job {
   bool group_interrupted = false;
   bool group_asked = false;  // by the first interrupt
   int start_attempts = 0;
-  std::size_t outputs_bytes = 0;  // of the record
+  std::size_t outputs_bytes = 0;  // outputs in the record
   std::size_t outputs_values = 0;
-  std::int64_t files_bytes = 0;    // of the files beside the streams
+  std::int64_t files_bytes = 0;    // files beside the streams
   std::int64_t files_written = 0;  // with those that were dropped again
   std::int64_t files_bytes_max = 0;
   std::map<std::string, std::int64_t> parts;  // bytes of each form that is there of the next output

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/shortened_text.h"
 #include "sandbox/output.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 
@@ -77,7 +78,7 @@ void remove_part(Job& job, const Format& format, std::int64_t bytes) {
 }
 
 std::string path_in_box(const Job& job, const std::string& name) {
-  return "/runs/" + job.run.run_id + "/" + name;
+  return run_file(job.run.run_id, name);
 }
 
 std::string printed(const json& value) {

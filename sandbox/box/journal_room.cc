@@ -16,6 +16,12 @@ constexpr int kLooksPerCall = 10;
 
 }  // namespace
 
+std::int64_t JournalRoom::bytes_most(const Around& around) {
+  if (around.is_served) return kBytesMost;
+  if (around.is_quota_used_up) return *around.is_quota_used_up ? kBytesMost : kBytesMostAlone;
+  return std::clamp(around.journal_bytes + around.disk_left_bytes, kBytesMost, kBytesMostAlone);
+}
+
 void JournalRoom::look() {
   const bool was_held = is_held_;
   hold(is_full());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "sandbox/box/event_loop.h"
@@ -22,6 +23,16 @@ class JournalRoom {
     std::function<std::int64_t()> most;  // bytes that it may have now
     std::function<void(bool is_full)> hold_door;
   };
+
+  // Says what its bound depends on.
+  struct Around {
+    bool is_served = false;                // a server is connected, which takes it over
+    std::optional<bool> is_quota_used_up;  // nothing: the file system holds no quota of the box
+    std::int64_t disk_left_bytes = 0;      // where there is none; below 0 when more is used
+    std::int64_t journal_bytes = 0;        // it is among what is used, too
+  };
+  // Beside a server it is taken over as it comes. Alone it is a part of what the session keeps.
+  static std::int64_t bytes_most(const Around& around);
 
   JournalRoom(EventLoop& loop, NetworkJournal& journal, Actions actions)
       : loop_(loop), journal_(journal), actions_(std::move(actions)) {}

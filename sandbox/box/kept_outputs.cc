@@ -14,7 +14,7 @@
 namespace sandbox::box {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, see inode(7)
+constexpr std::int64_t kBlockBytes = 512;  // the unit of st_blocks, see inode(7)
 // Stays at both ends of a stream: more than a client is shown without asking for the file.
 constexpr std::int64_t kEndBytes = 32 << 10;
 

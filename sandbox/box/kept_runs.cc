@@ -11,16 +11,17 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "sandbox/box_spec.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 
 using base::Error;
 
 base::Status KeptRuns::keep(const RunRequest& request) const {
-  if (::mkdirat(session_fd_, kKeptRunsDirectory, 0700) != 0 && errno != EEXIST) {
+  if (::mkdirat(session_fd_, kKeptRunsPart, 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("mkdir of runs to be started anew");
   }
-  const std::string place = std::string(kKeptRunsDirectory) + "/" + request.run_id;
+  const std::string place = std::string(kKeptRunsPart) + "/" + request.run_id;
   const std::string unfinished = place + ".new";
   const auto file = TRY(
       base::open_file(session_fd_, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
@@ -33,7 +34,7 @@ base::Status KeptRuns::keep(const RunRequest& request) const {
 }
 
 void KeptRuns::forget(const std::string& run_id) const {
-  const std::string place = std::string(kKeptRunsDirectory) + "/" + run_id;
+  const std::string place = std::string(kKeptRunsPart) + "/" + run_id;
   (void)::unlinkat(session_fd_, place.c_str(), 0);
 }
 

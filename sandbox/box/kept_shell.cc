@@ -13,12 +13,11 @@
 #include "sandbox/box/bash_state.h"
 #include "sandbox/files/acting_ids.h"
 #include "sandbox/files/open_in_root.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 namespace {
 
-constexpr std::array<const char*, 2> kCopies{"bash.0", "bash.1"};
-constexpr const char* kUnfinished = "bash.new";
 constexpr const char* kInBox = "run/hutch/state";
 // It is read and written between two runs.
 constexpr std::size_t kShellBytesMax = 1 << 20;
@@ -55,13 +54,14 @@ base::Result<std::unique_ptr<KeptShell>> KeptShell::open(EventLoop& loop, int di
 KeptShell::KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
                      std::optional<std::uint32_t> owner)
     : loop_(loop), directory_(std::move(directory)), root_fd_(root_fd), owner_(owner) {
-  (void)::unlinkat(directory_.get(), kUnfinished, 0);  // of a box that was killed
+  (void)::unlinkat(directory_.get(), kUnfinishedShell, 0);  // left by a box that was killed
 }
 
 KeptShell::~KeptShell() { loop_.cancel(rest_end_); }
 
 std::string KeptShell::copy(std::size_t number) const {
-  const auto file = base::open_file(directory_.get(), kCopies.at(number), O_RDONLY | O_NOFOLLOW);
+  const auto file =
+      base::open_file(directory_.get(), kShellCopies.at(number), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return "";
   auto text = base::read_all(file.value().get(), kShellBytesMax);
   return text.ok() && bash_state_number_of(text.value()) > 0 ? std::move(text).value() : "";
@@ -79,10 +79,11 @@ bool KeptShell::put_back() {
   const base::UniqueFd place = files::open_without_links(root_fd_, kInBox, O_RDONLY | O_DIRECTORY);
   if (!place.valid()) return false;
   const auto file =
-      base::open_file(place.get(), kCopies[0], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+      base::open_file(place.get(), kShellCopies[0], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return false;
   // Only the box before knew whether the disk has it; where it has, this takes no time.
-  const auto kept = base::open_file(directory_.get(), kCopies.at(newer), O_RDONLY | O_NOFOLLOW);
+  const auto kept =
+      base::open_file(directory_.get(), kShellCopies.at(newer), O_RDONLY | O_NOFOLLOW);
   if (kept.ok()) (void)::fsync(kept.value().get());
   note_stored(bash_state_number_of(text), text);
   synced_number_ = stored_number_;
@@ -103,7 +104,7 @@ void KeptShell::store() {
   }
   if (!put(text)) return;
   // bash has begun anew: the next box would take the other one for the newer.
-  if (number < stored_number_) (void)::unlinkat(directory_.get(), kCopies.at(1 - next_), 0);
+  if (number < stored_number_) (void)::unlinkat(directory_.get(), kShellCopies.at(1 - next_), 0);
   note_stored(number, text);
   sync();
 }
@@ -118,22 +119,22 @@ void KeptShell::note_stored(std::int64_t number, const std::string& text) {
 // It is too large.
 void KeptShell::forget() {
   stored_body_.clear();
-  for (const char* copy : kCopies) (void)::unlinkat(directory_.get(), copy, 0);
+  for (const char* copy : kShellCopies) (void)::unlinkat(directory_.get(), copy, 0);
 }
 
 bool KeptShell::put(const std::string& text) const {
-  const auto file = base::open_file(directory_.get(), kUnfinished,
+  const auto file = base::open_file(directory_.get(), kUnfinishedShell,
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const bool is_there =
       file.ok() && base::write_all(file.value().get(), text).ok() &&
-      ::renameat(directory_.get(), kUnfinished, directory_.get(), kCopies.at(next_)) == 0;
-  if (!is_there) (void)::unlinkat(directory_.get(), kUnfinished, 0);
+      ::renameat(directory_.get(), kUnfinishedShell, directory_.get(), kShellCopies.at(next_)) == 0;
+  if (!is_there) (void)::unlinkat(directory_.get(), kUnfinishedShell, 0);
   return is_there;
 }
 
 void KeptShell::sync() {
   if (side_->busy() || rest_end_ != 0 || synced_number_ == stored_number_) return;
-  auto file = base::open_file(directory_.get(), kCopies.at(next_), O_RDONLY | O_NOFOLLOW);
+  auto file = base::open_file(directory_.get(), kShellCopies.at(next_), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return;
   side_->run([this, number = stored_number_,
               file = std::make_shared<base::UniqueFd>(std::move(file).value())](

@@ -61,7 +61,7 @@ class KeptShell {
   void sync();
 
   using Clock = std::chrono::steady_clock;
-  // Nothing is brought to the disk for so many times as long as that took last.
+  // After a write to the disk there is none for so many times as long as it took.
   static constexpr int kRestsPerWork = 10;
   static constexpr std::chrono::milliseconds kWorkMost{60'000};
 
@@ -72,7 +72,7 @@ class KeptShell {
   std::size_t next_ = 0;            // the file that is written next: the other one is on the disk
   std::int64_t stored_number_ = 0;  // bash_state_number() of what the newest copy says
   std::string stored_body_;         // bash_state_body() of it; "" where it is large
-  std::int64_t synced_number_ = 0;  // of the one that is on the disk
+  std::int64_t synced_number_ = 0;  // as stored_number_, for the copy that is on the disk
   std::string not_kept_;
   EventLoop::TimerId rest_end_ = 0;
   std::unique_ptr<SideThread> side_;

@@ -43,13 +43,16 @@ constexpr std::chrono::milliseconds kRestMin{100};
 constexpr std::chrono::seconds kSilenceMost{60};
 constexpr std::chrono::minutes kWishMost{10};
 constexpr std::int64_t kRoomLookBytes = 16 << 20;
-constexpr std::int64_t kBytesWithoutShare = 1 << 20;
+// So much a session may store beside what it has stored when the share is used up: a mebibyte, and
+// what runners leave for an index.
+constexpr std::int64_t kBytesWithoutShare = 3 << 20;
 // A snapshot may have so much more than the one before, and a part of that, whatever else it may
-// have: nothing that was stored is lost because the session is to store less from now on.
+// have: nothing that was stored is lost because the session is to store less from now on. That is
+// so each time, and not where the share is used up.
 constexpr std::int64_t kGrowthBytes = 4 << 20;
 constexpr std::int64_t kGrowthPart = 8;
 constexpr std::int64_t kHeardBytes = 256 << 10;  // after which a wish waits anew
-constexpr int kFloors = 2;                       // of free space that snapshots leave
+constexpr int kFloors = 2;                       // snapshots leave so many times the floor free
 constexpr std::chrono::milliseconds kWorkMost{60'000};
 // Each language has such a wait, and a server that hears nothing for 30 s ends the box.
 constexpr std::chrono::seconds kPutPatience{3};
@@ -64,8 +67,8 @@ void say(int pipe_fd, std::int64_t next_ms, std::int64_t of_large, std::int64_t 
 }
 
 // The first numbers of a packet; what is missing is 0.
-std::array<std::int64_t, 3> numbers_in(std::string_view text) {
-  std::array<std::int64_t, 3> numbers{};
+std::array<std::int64_t, 4> numbers_in(std::string_view text) {
+  std::array<std::int64_t, 4> numbers{};
   for (std::int64_t& number : numbers) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
     text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
@@ -185,7 +188,7 @@ void KeptState::was_not_given() {
 
 bool KeptState::take_writer() {
   if (!began_ || side_->busy()) return false;
-  drop_snapshot();
+  drop_snapshot(Outcome::kNotWritten);
   return true;
 }
 
@@ -213,9 +216,20 @@ bool KeptState::take_no_share() {
 void KeptState::look_at_share() {
   if (::faccessat(files_.directory_fd(), kShareUsedUp, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
     no_share_ = NoRoom::kNo;
-  } else if (no_share_ == NoRoom::kNo) {
+  } else if (has_share()) {
     no_share_ = NoRoom::kYes;
+    bytes_at_end_of_share_ = stored_bytes();
   }
+}
+
+std::int64_t KeptState::stored_bytes() const {
+  return files_.bytes_there() + files_.bytes_needed();
+}
+
+// Who reads says so as often as it likes: only the first one of a box can tell of more.
+void KeptState::has_been_read(std::int64_t large, std::int64_t place) {
+  files_.needs(large, place);
+  if (!std::exchange(has_read_large_, true)) bytes_at_end_of_share_ = stored_bytes();
 }
 
 bool KeptState::take_set_aside() { return std::exchange(set_aside_, false); }
@@ -254,7 +268,7 @@ bool KeptState::take_packet() {
     return false;
   }
   if (unread.size() < size) return false;
-  const std::string packet(unread.substr(0, size));  // what it leads to may be the end of them all
+  const std::string packet(unread.substr(0, size));  // a copy: handling it may empty unread_
   taken_ += size;
   handle(packet.front(), std::string_view(packet).substr(kHeadBytes));
   return true;
@@ -265,7 +279,7 @@ void KeptState::handle(char letter, std::string_view content) {
   switch (letter) {
     case 'W':
       files_.set_tries(0);
-      files_.needs(numbers[0], numbers[1]);
+      has_been_read(numbers[0], numbers[1]);
       is_being_read_ = false;
       return rest();
     case 'M':
@@ -276,10 +290,10 @@ void KeptState::handle(char letter, std::string_view content) {
       return rest();
     case 'N':
       files_.remove();
-      return end_snapshot(true);
+      return end_snapshot(Outcome::kWhole);
     case 'X':
       snapshot_wish_ = numbers[0];
-      return drop_snapshot();
+      return drop_snapshot(numbers[1] != 0 ? Outcome::kModulesAlone : Outcome::kNotWritten);
     case 'B':
       return begin_file(numbers[0]);
     case 'L':
@@ -289,15 +303,17 @@ void KeptState::handle(char letter, std::string_view content) {
     case 'A':
       return add(content, true);
     case 'E':
-      return commit(numbers[0], numbers[1] == 0, numbers[2]);
+      return commit({numbers[0], numbers[1], numbers[2], numbers[3]});
     default:
       hang_up();
   }
 }
 
-KeptState::Wish KeptState::await(std::int64_t bytes_max, std::function<void(bool whole)> then) {
+KeptState::Wish KeptState::await(std::int64_t bytes_max, Heard then) {
   look_at_share();
-  wish_bytes_max_ = std::max(within_share(bytes_max), as_before_most());
+  const std::int64_t with_share = std::max(bytes_max, as_before_most());
+  wish_bytes_max_ = has_share() ? with_share : without_share(bytes_max);
+  wish_lacks_share_ = wish_bytes_max_ < with_share;
   wisher_ = std::move(then);
   wish_began_ = Clock::now();
   wait_on();
@@ -305,7 +321,7 @@ KeptState::Wish KeptState::await(std::int64_t bytes_max, std::function<void(bool
   const bool lacks_large = told_large_ != 0 && files_.needed() == 0;
   if (lacks_large && !began_ && !side_->busy()) tell(std::chrono::milliseconds(0));
   if (!pipe_.valid()) {
-    answer(false);  // nobody is there to write
+    answer(Outcome::kNotWritten);  // nobody is there to write
   } else if (!side_->busy()) {
     listen_in(std::chrono::milliseconds(0));
   }
@@ -321,16 +337,16 @@ void KeptState::wait_on() {
       std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(0), kSilenceMost),
       [this] {
         wish_end_ = 0;
-        answer(false);
+        answer(Outcome::kNotWritten);
       });
 }
 
 // Not at once: whoever wished may be asking something else at this moment.
-void KeptState::answer(bool whole) {
+void KeptState::answer(Outcome outcome) {
   loop_.cancel(wish_end_);
   if (!wisher_) return;
   loop_.after(std::chrono::milliseconds(0),
-              [then = std::exchange(wisher_, nullptr), whole] { then(whole); });
+              [then = std::exchange(wisher_, nullptr), outcome] { then(outcome); });
 }
 
 bool KeptState::find_room() {
@@ -350,7 +366,7 @@ bool KeptState::find_room() {
 void KeptState::begin_file(std::int64_t wish) {
   snapshot_wish_ = wish;
   const bool was_cut = began_ && std::exchange(was_cut_, true);
-  if (was_cut && !(wisher_ && wish == last_wish_)) return drop_snapshot();
+  if (was_cut && !(wisher_ && wish == last_wish_)) return drop_snapshot(Outcome::kNotWritten);
   if (!began_) began_ = Clock::now();
   lost_reader_ = false;
   look_at_share();
@@ -359,7 +375,11 @@ void KeptState::begin_file(std::int64_t wish) {
 }
 
 void KeptState::begin_large(std::int64_t number) {
-  if (!files_.begin_large(number).ok()) drop_snapshot();
+  if (!files_.begin_large(number).ok()) drop_snapshot(not_written());
+}
+
+KeptState::Outcome KeptState::not_written() {
+  return find_room() ? Outcome::kNotWritten : Outcome::kNoRoom;
 }
 
 std::int64_t KeptState::as_before_most() const {
@@ -367,62 +387,85 @@ std::int64_t KeptState::as_before_most() const {
   return bytes_before_ == 0 ? 0 : std::min(grown, most_.bytes_in_all);
 }
 
-std::int64_t KeptState::within_share(std::int64_t bytes) const {
-  return no_share_ == NoRoom::kNo ? bytes : std::min(bytes, kBytesWithoutShare);
+std::int64_t KeptState::without_share(std::int64_t bytes) const {
+  const std::int64_t there = bytes_at_end_of_share_;
+  const std::int64_t as_there = there == 0 ? 0 : there + kBytesWithoutShare;
+  return std::max(std::min(bytes, kBytesWithoutShare), std::min(as_there, most_.bytes_in_all));
 }
 
+// Large values that stay are none of what is written, and some of what is stored.
 std::int64_t KeptState::unasked_most() const {
-  return std::max(within_share(most_.unasked_bytes), as_before_most());
+  const std::int64_t most = std::max(most_.unasked_bytes, as_before_most());
+  if (has_share()) return most;
+  const std::int64_t left = without_share(most_.unasked_bytes) - files_.bytes_needed();
+  return std::clamp<std::int64_t>(left, 0, most);
 }
 
 std::int64_t KeptState::bytes_most() const {
   return std::max(unasked_most(), is_wished() ? wish_bytes_max_ : 0);
 }
 
+std::int64_t KeptState::in_all_most() const {
+  const std::int64_t most = has_share() ? most_.bytes_in_all : without_share(most_.unasked_bytes);
+  return std::max(most, bytes_most());
+}
+
+KeptState::Outcome KeptState::too_large() const {
+  const bool lacks_share = is_wished() ? wish_lacks_share_ : !has_share();
+  return lacks_share ? Outcome::kNoShare : Outcome::kTooLarge;
+}
+
 void KeptState::add(std::string_view bytes, bool is_large) {
   const std::int64_t before = files_.bytes();
   const auto added = is_large ? files_.add_large(bytes) : files_.add(bytes);
   const std::int64_t now = files_.bytes();
-  const bool fits =
-      now <= bytes_most() && (before / kRoomLookBytes == now / kRoomLookBytes || find_room());
-  if (!added.ok() || !fits) return drop_snapshot();
+  if (now > bytes_most()) return drop_snapshot(too_large());
+  const bool has_room = before / kRoomLookBytes == now / kRoomLookBytes || find_room();
+  if (!added.ok() || !has_room) return drop_snapshot(not_written());
   if (before / kHeardBytes != now / kHeardBytes && is_wished()) wait_on();
 }
 
-void KeptState::commit(std::int64_t bytes, bool is_all, std::int64_t large) {
+void KeptState::commit(const Whole& said) {
   const std::int64_t came = files_.bytes();
-  const bool stays = large != 0 && large == files_.needed();
+  const bool stays = said.large != 0 && said.large == files_.needed();
   const std::int64_t in_all = came + (stays ? files_.bytes_needed() : 0);
-  if (bytes != came || in_all > std::max(most_.bytes_in_all, bytes_most())) return drop_snapshot();
-  auto put = files_.finish(large);
-  if (!put.ok()) return drop_snapshot();
+  if (said.bytes != came) return drop_snapshot(Outcome::kNotWritten);
+  if (in_all > in_all_most()) return drop_snapshot(too_large());
+  auto put = files_.finish(said.large);
+  if (!put.ok()) return drop_snapshot(not_written());
+  const Outcome outcome = said.missing == 0    ? Outcome::kWhole
+                          : said.too_large > 0 ? too_large()
+                                               : Outcome::kUnstorable;
   // Nothing is heard until it is there, or is not: whoever begins drops what is not finished.
   listen(false);
   loop_.cancel(rest_end_);
   if (is_wished()) loop_.cancel(wish_end_);  // the rest is the disk's
   ++commits_;
   put_ = std::stop_source();
-  side_->run([this, put = std::move(put).value(), stop = put_.get_token(), is_all,
+  side_->run([this, put = std::move(put).value(), stop = put_.get_token(), outcome,
               is_asked = is_wished()](const std::stop_token&) -> std::function<void()> {
     const bool is_there = put(stop);
-    return [this, is_there, is_all, is_asked] {
+    return [this, is_there, outcome, is_asked] {
       files_.finished(is_there);
       if (is_there && is_asked) bytes_before_ = files_.bytes_there();
+      if (is_there) {
+        bytes_at_end_of_share_ = std::min(bytes_at_end_of_share_, stored_bytes());
+      }
       if (is_there) files_.set_tries(0);
       if (is_there) no_room_ = NoRoom::kNo;
-      end_snapshot(is_there && is_all);
+      end_snapshot(is_there ? outcome : not_written());
     };
   });
 }
 
-void KeptState::drop_snapshot() {
+void KeptState::drop_snapshot(Outcome outcome) {
   files_.drop();
-  end_snapshot(false);
+  end_snapshot(outcome);
 }
 
-void KeptState::end_snapshot(bool whole) {
+void KeptState::end_snapshot(Outcome outcome) {
   was_cut_ = false;
-  if (std::exchange(snapshot_wish_, 0) == last_wish_) answer(whole);
+  if (std::exchange(snapshot_wish_, 0) == last_wish_) answer(outcome);
   rest();
 }
 
@@ -481,7 +524,7 @@ void KeptState::hang_up() {
   unread_.clear();
   taken_ = 0;
   files_.drop();
-  answer(false);
+  answer(Outcome::kNotWritten);
 }
 
 }  // namespace sandbox::box

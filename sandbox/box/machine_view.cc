@@ -17,7 +17,7 @@ using wire::PlanOp;
 
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::size_t kCpuinfoBytesMax = 4 << 20;
-constexpr std::size_t kShownBytesMax = 64 * 1024;  // of a plan
+constexpr std::size_t kShownBytesMax = 64 * 1024;  // the most that a plan takes
 
 std::int64_t host_memory_bytes() {
   struct sysinfo info {};

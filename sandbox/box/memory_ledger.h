@@ -20,7 +20,7 @@ class MemoryLedger {
   struct Question {
     std::int64_t bytes_max = 0;
     std::int64_t unmapped_bytes = 0;           // in files in memory, mapped or not
-    std::chrono::nanoseconds asking_time_max;  // of the thread: one process is asked in any case
+    std::chrono::nanoseconds asking_time_max;  // the thread's; one process is asked in any case
   };
   struct Sum {
     std::int64_t bytes = 0;  // no more than is there, once it is beyond the most

@@ -11,12 +11,12 @@
 
 namespace sandbox::box {
 
-// Where a box with a network has the certificates that its programs trust; besides, where Debian
-// has them.
+// Here a box with a network has the certificates that its programs trust, and where Debian has
+// them, too.
 inline constexpr const char* kCertificatesPlace = "/run/hutch/certificates.pem";
 
 struct Listener {
-  const char* kind;      // of egress_protocol.h
+  const char* kind;      // a listener's kind in egress_protocol.h
   const char* protocol;  // tcp or udp
   const char* address;   // in the box
   std::uint16_t port;

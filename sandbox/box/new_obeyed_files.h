@@ -12,7 +12,8 @@
 
 namespace sandbox::box {
 
-// By path in the box. Both, since a file may get the inode of the link that it replaces.
+// An ObeyedName tells whether such a file is still as it was: by inode and type, since a file may
+// get the inode of the link that it replaces.
 struct ObeyedName {
   ino_t inode;
   mode_t type;

@@ -28,7 +28,7 @@ class NextShell {
  public:
   struct Of {
     EventLoop& loop;
-    int root_fd;            // of the box, borrowed
+    int root_fd;            // the box's, borrowed
     KeptShell* kept_shell;  // borrowed: has what the last run has left stored; or null
     // Returns the directory of the runs (RunRequest::directory) for which a shell may be started,
     // or nothing where none may be.
@@ -40,9 +40,9 @@ class NextShell {
 
   // Starts one, unless it is there. It ends where no run wants it for a minute.
   void prepare();
-  // As prepare(), but it waits for the first run of any for as long as that takes.
+  // Prepares a shell that waits for the first run of any for as long as that takes.
   void prepare_to_stay();
-  // As prepare(), in a moment: whoever waits for the end of the last run is told of that first.
+  // Calls prepare() in a moment: whoever waits for the end of the last run is told of that first.
   void prepare_soon();
   // It has been told: what prepare_soon() was to do comes next.
   void end_was_told();
@@ -58,7 +58,7 @@ class NextShell {
   [[nodiscard]] bool exited(pid_t pid);
 
   [[nodiscard]] bool is_there() const { return worker_ != nullptr; }
-  [[nodiscard]] pid_t pid() const { return worker_->pid(); }  // of one that is there
+  [[nodiscard]] pid_t pid() const { return worker_->pid(); }  // only if is_there()
 
  private:
   const Of of_;

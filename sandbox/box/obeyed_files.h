@@ -15,7 +15,7 @@ struct ObeyedFile {
   enum class Links { kNarrow, kStay };
 
   std::string_view name;
-  std::string_view by;  // of clients the ids that `hutch setup` has for them, with spaces between
+  std::string_view by;  // ids of clients, as `hutch setup` has them, with spaces between
   Links links = Links::kNarrow;
 };
 

@@ -17,6 +17,7 @@
 #include "sandbox/box/network.h"
 #include "sandbox/box/plan_writer.h"
 #include "sandbox/environment.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 namespace {
@@ -178,9 +179,9 @@ void add_proc(PlanWriter& plan) {
 
 // A directory of the session, checked to be a directory and named by device and inode, so that
 // init binds this one or none.
-base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const std::string& name,
+base::Status add_session_directory(PlanWriter& plan, const BoxSpec& spec, const char* part,
                                    const std::string& target, const std::string& options) {
-  const std::string source = spec.session_directory + "/" + name;
+  const std::string source = session_part(spec.session_directory, part);
   struct stat status {};
   if (::lstat(source.c_str(), &status) != 0) return Error::from_errno("stat " + source);
   if (!S_ISDIR(status.st_mode)) {
@@ -196,7 +197,7 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
     add_directory(plan, path);
   if (!spec.environment_directory.empty()) {
     add_bind(plan, spec.environment_directory, kEnvironmentPlace, "r");
-    // Where node looks last, whatever folder the importing file lies in.
+    // Node looks here last, whatever folder the importing file lies in.
     const std::string modules = std::string(kEnvironmentPlace) + "/node_modules";
     plan.add(PlanOp::kSymlink, {modules, "/node_modules"});
   }
@@ -206,10 +207,10 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
   add_explained(plan, usr_of(spec.environment_directory));
   plan.add(PlanOp::kSymlink, {"/tmp", "/var/tmp"});
   plan.add(PlanOp::kSymlink, {"/workspace", "/mnt/data"});  // where models look by habit
-  TRY(add_session_directory(plan, spec, "workspace", "/workspace", ""));
-  TRY(add_session_directory(plan, spec, "home", "/home/user", ""));
-  TRY(add_session_directory(plan, spec, "tmp", "/tmp", ""));
-  TRY(add_session_directory(plan, spec, "runs", "/runs", "rx"));
+  TRY(add_session_directory(plan, spec, kWorkspacePart, "/workspace", ""));
+  TRY(add_session_directory(plan, spec, kHomePart, "/home/user", ""));
+  TRY(add_session_directory(plan, spec, kTmpPart, "/tmp", ""));
+  TRY(add_session_directory(plan, spec, kRunsPart, "/runs", "rx"));
   const std::string runners = real_path(spec.data_directory + "/runners");
   if (runners.empty()) return Error::from_errno("find " + spec.data_directory + "/runners");
   add_bind(plan, runners, "/run/hutch/runners", "r");

@@ -10,8 +10,8 @@
 
 namespace sandbox::box {
 
-// Whether the process has not ended: what was found by its number until now, was found of it. A
-// zygote reaps the init of a box at once, and the number may then be given to anybody.
+// Returns whether the process has not ended: what was found by its number until now, was found of
+// it. A zygote reaps the init of a box at once, and the number may then be given to anybody.
 bool is_alive(int pidfd);
 
 // Every descendant of `ancestor`, itself not included, by its pid on the host. Orphans of a pid

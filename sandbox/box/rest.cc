@@ -169,7 +169,7 @@ void Rest::ends() {
 base::Status Rest::resume() {
   last_use_ = Clock::now();
   if (!paused()) return base::done();
-  ++pauses_;  // what was to come of this one does not
+  ++pauses_;  // ends whatever was to come of this pause
   if (!std::exchange(is_storing_, false)) TRY(freeze(false));
   paused_since_.reset();
   of_.runs.release();

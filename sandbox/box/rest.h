@@ -1,6 +1,6 @@
-// Whether the processes of a session run, are paused, or end once what they know is stored. A
-// paused box is frozen; where nothing would be lost by it, it is stored instead, and ends. Used
-// from the loop's thread.
+// Rest decides whether the processes of a session run, are paused, or end once what they know is
+// stored. A paused box is frozen; where nothing would be lost by it, it is stored instead, and
+// ends. Used from the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ class Rest {
     Runs& runs;
     StoredState* stored_state;  // null: nothing is stored
     InterpreterRecord& record;
-    std::function<void(const std::string& why)> end;  // of the box; it calls ends() back
+    std::function<void(const std::string& why)> end;  // ends the box; it calls ends() back
     std::function<void()> end_network;
   };
   explicit Rest(Of of) : of_(std::move(of)) {}
@@ -55,22 +55,22 @@ class Rest {
   [[nodiscard]] bool paused() const { return paused_since_.has_value(); }
   [[nodiscard]] bool paused_on_request() const { return paused() && paused_on_request_; }
   [[nodiscard]] std::optional<std::chrono::seconds> paused_for() const;
-  // Whether nothing goes on in it: it is paused, all that could be stored is, and the freezer has
-  // taken, which it may do some time later.
+  // Returns whether nothing goes on in it: it is paused, all that could be stored is, and the
+  // freezer has taken, which it may do some time later.
   [[nodiscard]] bool is_frozen() const { return are_frozen_ && !is_storing(); }
-  // Whether what it knows is on its way to the disk.
+  // Returns whether what it knows is on its way to the disk.
   [[nodiscard]] bool is_storing() const { return is_storing_ || is_ending_; }
   // Says why one that is frozen, or about to be, keeps its processes; empty where nothing was
   // looked for, as in one that is never let go.
   [[nodiscard]] std::string held_by() const { return paused() && !is_storing() ? held_by_ : ""; }
   // Looked at from time to time: a run that is on is a use.
   [[nodiscard]] bool idle_too_long();
-  // Whether it is paused, and the host has so little memory left that it is to end.
+  // Returns whether it is paused, and the host has so little memory left that it is to end.
   [[nodiscard]] bool is_to_make_room() const;
 
  private:
   base::Status freeze(bool frozen);
-  // Whether somebody has used the session, and would miss what it knows.
+  // Returns whether somebody has used the session, and would miss what it knows.
   [[nodiscard]] bool is_somebodys() const;
   // Names something in it that no snapshot has; empty: there is nothing.
   [[nodiscard]] std::string what_holds_it() const;

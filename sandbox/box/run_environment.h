@@ -11,8 +11,8 @@
 
 namespace sandbox::box {
 
-// Where a process for it starts. A context's interpreter enters its own directory with its first
-// run, which says so where there is none.
+// Returns the directory in which a process for it starts. A context's interpreter enters its own
+// directory with its first run, which says so where there is none.
 std::string start_directory_of(const RunRequest& request);
 
 // NAME=value, each. `own`: a process for this run alone, which gets the run's variables as well.

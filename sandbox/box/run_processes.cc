@@ -32,7 +32,7 @@ constexpr int kRoundsMax = 3;
 constexpr std::size_t kCommandBytesMax = 512;
 constexpr std::size_t kCommandBytesShown = 80;
 constexpr int kSubshellsDeep = 4;
-constexpr std::int64_t kJustForked = 2;  // of process_clock()
+constexpr std::int64_t kJustForked = 2;  // in units of process_clock()
 // As the profile of bash starts it: the text that follows is none of the user's.
 constexpr std::string_view kShell = "/bin/bash --noprofile --norc -c {";
 // In the command line of the browser that draws pictures, of runners/python/browser.py.
@@ -68,7 +68,7 @@ struct Process {
   pid_t host_parent = -1;
   std::int64_t threads = 0;
   bool is_zombie = false;
-  std::string name;  // of its program
+  std::string name;  // its program's
   std::int64_t started = 0;
 };
 
@@ -428,7 +428,7 @@ void end_left(InitProcess& init, const Shares& shares, const std::set<pid_t>& wo
 
 LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
                                       std::int64_t least) {
-  constexpr int kRounds = 8;  // of a group with an interpreter's, each is ended by itself
+  constexpr int kRounds = 8;  // in a group with an interpreter's, each is ended by itself
   constexpr base::WorkBudget::Bounds kLook{.steps = 65'536,
                                            .cpu_time = std::chrono::milliseconds(500)};
   RunsThatAreOn known = on;

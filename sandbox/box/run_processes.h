@@ -62,12 +62,12 @@ std::string other_process(const InitProcess& init, const std::set<pid_t>& worker
 // setsid(2) since then counts to them, too.
 struct RunsThatAreOn {
   std::set<pid_t> workers;              // their pids inside the box, also of those that run nothing
-  std::map<pid_t, std::int64_t> began;  // of workers that run something; process_clock()
+  std::map<pid_t, std::int64_t> began;  // when the run of each began; process_clock()
   std::set<pid_t> left_sessions;        // that are known to be of earlier runs
 };
 struct LeftBehind {
   bool ended = false;
-  std::set<pid_t> sessions;  // of what there was
+  std::set<pid_t> sessions;  // session ids (setsid(2)) of all that was left
 };
 // Ends what earlier runs have left behind where it has `least` processes and threads, and more than
 // what is on.

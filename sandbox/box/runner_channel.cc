@@ -120,7 +120,7 @@ void RunnerChannel::pause() {
 }
 
 void RunnerChannel::expect_much() {
-  blob_ = {};  // of an earlier run that said no more
+  blob_ = {};  // an earlier run may have left it, and said no more
   count_held();
   bytes_at_once_ = 0;
   if (pause_ == 0) return;

@@ -77,7 +77,7 @@ class RunnerChannel {
   Ends ours_;
   wire::FrameDecoder decoder_;
   std::string blob_;
-  std::size_t held_bytes_ = 0;  // of what has come
+  std::size_t held_bytes_ = 0;  // bytes that have come
   std::string unsent_;
   bool waits_to_write_ = false;
   std::size_t bytes_at_once_ = 0;

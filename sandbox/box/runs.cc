@@ -43,15 +43,16 @@ constexpr int kRunsNamed = 5;
 
 // Since the last run began. A program may stop itself, to be told to go on.
 constexpr int kStopsMax = 20;
-constexpr std::int64_t kNextShellPidsMin = 32;  // of whose limit it takes one
+constexpr std::int64_t kNextShellPidsMin = 32;  // a smaller limit of processes has no room for it
 constexpr const char* kSetAside =
     " ended twice while it read its stored variables: they were set aside, and are lost";
 constexpr const char* kNoRoom =
     ": what has changed is not stored, since the host's disk is nearly full, and ends with the "
     "process";
 constexpr const char* kNoShare =
-    ": only 1 MB of variables is stored, since what your sessions have stored takes a tenth of the "
-    "disk (delete_session makes room)";
+    ": no more variables are stored than were, and 1 MB beside, since what your sessions have "
+    "stored "
+    "takes a tenth of the disk (delete_session makes room)";
 constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network changed during this run, maybe by them";
 constexpr const char* kRestarted =
@@ -277,7 +278,7 @@ void Runs::begin(const JobPointer& job) {
   job->run.status = RunStatus::kRunning;
   if (job->request.restart) add_note(job->run, kRestarted);
   tell_what_was_lost(*job);
-  context_.begins(job->run, !job->had_company);
+  context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();
   job->run.network.bytes = network_.take_between_runs();
   stops_ = 0;
@@ -388,6 +389,7 @@ void Runs::on_message(const JobPointer& job, const json& message, const std::str
   const std::string type = base::string_or(message, "type");
   if ((type == "output" && !add_output(*job, message, blob)) ||
       (type == "part" && !add_part(*job, message, blob))) {
+    job->run.outputs_dropped = true;
     add_note(job->run, kOutputsDropped);
   }
   if (type != "done") return job->run.trace.mark(Hop::kFirstOutput);
@@ -594,15 +596,24 @@ void Runs::finish(const JobPointer& job) {
     left_streams_.add(job->own_worker->err());
   }
   retire(std::move(job->own_worker));
+  context_.ends();
   context_.changed(id);
   // Whoever waits for the run has been answered by then.
   context_.loop.after(milliseconds(0),
                       [kept = std::weak_ptr(kept_outputs_), job] { count_outputs(kept, *job); });
-  const Interpreters::Key interpreter = Interpreters::key_of(job->run);
+  give_interpreter_on(job);
+  if (jobs_.empty()) {
+    context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });
+  }
+}
+
+// The next run has it once the signals that have stopped this one are through.
+void Runs::give_interpreter_on(const JobPointer& ended) {
+  const Interpreters::Key interpreter = Interpreters::key_of(ended->run);
   Interpreters::Slot& slot = interpreters_.slot(interpreter);
-  if (slot.current == job) {
+  if (slot.current == ended) {
     slot.current.reset();
-    if (job->stop_cause && slot.worker) {
+    if (ended->stop_cause && slot.worker) {
       slot.interrupted = true;
       context_.init.after_signals([this, interpreter] {
         Interpreters::Slot* const found = interpreters_.find(interpreter);
@@ -613,13 +624,10 @@ void Runs::finish(const JobPointer& job) {
     }
   }
   start_next(interpreter);
-  if (interpreter.language == Language::kBash && !job->run.background) {
+  if (interpreter.language == Language::kBash && !ended->run.background) {
     next_shell_.prepare_soon();
   }
   if (slot.is_over) context_.loop.after(milliseconds(0), [this] { forget_ended_contexts(); });
-  if (jobs_.empty()) {
-    context_.loop.after(milliseconds(0), [fd = context_.runs_fd] { prepare_job_files(fd); });
-  }
 }
 
 base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, RunWorkers::For whom) {

@@ -61,11 +61,12 @@ class Runs {
     std::function<std::int64_t()> memory_peak_bytes = {};         // 0: not known
     std::function<bool()> disk_used_up = {};                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
-    std::function<void(const Run& run, bool alone)> begins = {};
+    std::function<void(const Run& run)> begins = {};
+    std::function<void()> ends = [] {};  // a run, and what it has written is no later one's
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
     // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
     std::map<Language, KeptState*> kept_states = {};
-    KeptShell* kept_shell = nullptr;  // of bash
+    KeptShell* kept_shell = nullptr;  // for bash; borrowed
   };
 
   explicit Runs(Context context);
@@ -113,8 +114,8 @@ class Runs {
   void stop_all(Cause cause, DiskLimit disk_limit = DiskLimit::kRoomOfHost);
   // Ends what earlier runs have left behind; interpreters and background runs stay.
   void end_left_behind();
-  // So it does where that has `least` processes and threads, and more than what runs that are on
-  // have; these are told. Returns whether it did, so that there is room again.
+  // Does so where that has `least` processes and threads, and more than what runs that are on have;
+  // these are told. Returns whether it did, so that there is room again.
   bool end_left_behind_where_most(std::int64_t least);
   // Ends every process of the box. Whoever calls it tells what is lost.
   void end_processes();
@@ -132,7 +133,7 @@ class Runs {
   void network_used(const nlohmann::json& event);
   // A server knows of a run's end: what is done ahead of the next one no longer delays that.
   void end_was_told();
-  // Nothing starts meanwhile. Runs that are on go on, with all their limits.
+  // Between the two no run starts. Runs that are on go on, with all their limits.
   void hold() { held_ = true; }
   void release();
   // While the box is frozen deadlines do not pass, and nobody is killed for not listening.
@@ -177,6 +178,7 @@ class Runs {
   void remember_left(const std::set<pid_t>& sessions);
   void take_changes(Job& job);
   void finish(const JobPointer& job);
+  void give_interpreter_on(const JobPointer& ended);
   void remember(const Run& run);
   void retire(std::unique_ptr<Worker> worker);
   void tell_what_was_lost(Job& job);

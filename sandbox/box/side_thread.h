@@ -27,8 +27,8 @@ class SideThread {
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
-  // One at a time: REQUIRES: !busy(). The thread is started by the first; where the system gives
-  // none, the loop waits for the work.
+  // It does one work at a time. REQUIRES: !busy(). The thread is started by the first; where the
+  // system gives none, the loop waits for the work.
   void run(Work work);
   [[nodiscard]] bool busy() const { return busy_; }
   // Waits for the work that is on, and does what it gave back.

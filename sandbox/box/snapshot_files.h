@@ -71,7 +71,7 @@ class SnapshotFiles {
   // Returns how many bytes the file of large values has that is needed.
   [[nodiscard]] std::int64_t bytes_needed() const;
 
-  // One that is being written.
+  // These are for the one that is being written.
   base::Status begin();
   base::Status begin_large(std::int64_t number);
   [[nodiscard]] bool has_begun() const { return main_.file.valid(); }
@@ -96,7 +96,7 @@ class SnapshotFiles {
   // Gives it other names, under which nobody looks for it.
   void set_aside();
 
-  // How often it was to be read by somebody who has not said that it was.
+  // Returns how often it was to be read by somebody who has not said that it was.
   [[nodiscard]] int tries() const;
   void set_tries(int tries) const;
 
@@ -106,7 +106,7 @@ class SnapshotFiles {
     base::UniqueFd file;
     std::int64_t bytes = 0;
     std::string unwritten;  // the end of these
-    ByteSum sum;            // of what was written
+    ByteSum sum;            // over the bytes that were written
   };
   struct Large {
     std::int64_t number = 0;
@@ -127,7 +127,7 @@ class SnapshotFiles {
   const std::string main_name_;
   const std::string unfinished_name_;
   const std::array<std::string, kLargeMax> large_names_;  // by slot
-  const std::string aside_;  // what names get behind them when they are set aside
+  const std::string aside_;                               // the suffix that sets names aside
   // It is as many bytes long as the tries count.
   const std::string tries_name_;
   File main_;

@@ -13,9 +13,9 @@ namespace sandbox::box {
 
 // At most this much may wait in the sockets of a session.
 struct SocketBounds {
-  std::int64_t bytes = 0;      // of all kinds together: a quarter of its memory
+  std::int64_t bytes = 0;      // all kinds together: a quarter of its memory
   std::int64_t tcp_bytes = 0;  // an eighth of what the kernel gives all of the host's TCP
-  std::int64_t udp_bytes = 0;  // the same of UDP
+  std::int64_t udp_bytes = 0;  // an eighth of what the kernel gives all of the host's UDP
   std::int64_t one_bytes = 0;  // no socket of those two has more in both of its queues; tcp(7)
 };
 
@@ -29,7 +29,7 @@ std::int64_t bytes_of_protocol(const std::string& numbers, std::int64_t page_byt
 
 enum class SocketMemory {
   kWithin,
-  kBeyondMemory,  // of the session
+  kBeyondMemory,  // more than the session's memory may hold
   kBeyondHost,    // its share of the host's
 };
 

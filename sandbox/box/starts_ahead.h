@@ -20,7 +20,7 @@ class StartsAhead {
     const std::vector<Language>& languages;
     std::function<void(Language language)> start;
     std::function<void(Language interpreter)> end;
-    // Where sessions are made one after the other, none of them sits so long before it is taken:
+    // If sessions are made one after the other, none of them sits so long before it is taken:
     // nobody starts a node for each.
     std::chrono::milliseconds pause{500};
     // Unused, a shell is a megabyte for nothing, and a node 40.

@@ -6,25 +6,21 @@
 
 #include <cerrno>
 
+#include "sandbox/session_parts.h"
+
 namespace sandbox::box {
-namespace {
-
-constexpr const char* kDirectory = "state";
-constexpr const char* kRests = "rests";
-
-}  // namespace
 
 base::Result<base::UniqueFd> open_state_directory(int session_fd) {
-  if (::mkdirat(session_fd, kDirectory, 0700) != 0 && errno != EEXIST) {
+  if (::mkdirat(session_fd, kStatePart, 0700) != 0 && errno != EEXIST) {
     return base::Error::from_errno("mkdir of the session's state");
   }
-  return base::open_file(session_fd, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  return base::open_file(session_fd, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 bool set_rests(int directory_fd, bool rests) {
-  if (!rests) return ::unlinkat(directory_fd, kRests, 0) == 0;
-  const bool rested = ::faccessat(directory_fd, kRests, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-  (void)base::open_file(directory_fd, kRests, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+  if (!rests) return ::unlinkat(directory_fd, kRestsFile, 0) == 0;
+  const bool rested = ::faccessat(directory_fd, kRestsFile, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  (void)base::open_file(directory_fd, kRestsFile, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
   return rested;
 }
 

@@ -30,7 +30,7 @@ class StoredState {
   // there is; interpreters read theirs as they start.
   std::set<Language> put_back();
 
-  // Whether the box before has ended since all was stored.
+  // Returns whether the box before has ended since all was stored.
   [[nodiscard]] bool has_rested() const { return has_rested_; }
   // All is stored, and this box ends. Returns when that is on the disk.
   void rests();

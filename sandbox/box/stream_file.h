@@ -1,6 +1,6 @@
-// One output stream of one run, kept in a file up to a cap: what comes first, or of a terminal what
-// came last, where the file has a hole in place of what is forgotten. fallocate(2). Most runs leave
-// one of their streams empty: the file is made with its first byte.
+// A StreamFile keeps one output stream of one run in a file, up to a cap: what comes first, or of a
+// terminal what came last, where the file has a hole in place of what is forgotten. fallocate(2).
+// Most runs leave one of their streams empty: the file is made with its first byte.
 #pragma once
 
 #include <cstdint>

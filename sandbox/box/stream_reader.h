@@ -15,13 +15,13 @@ namespace sandbox::box {
 // go on printing, and what it prints is kept with that run.
 class StreamReader : public std::enable_shared_from_this<StreamReader> {
  public:
-  // Whose output comes through the pipe: of one run, or of one after the other.
+  // Says whose output comes through the pipe: one run's, or that of one run after the other.
   enum class Runs { kOne, kMany };
   // Reads nothing before there is a target: what is written earlier waits for it.
   static base::Result<std::shared_ptr<StreamReader>> start(EventLoop& loop, base::UniqueFd pipe,
                                                            Runs runs);
 
-  // Where bytes go from now on, and whom to tell. Without a file they are dropped.
+  // Sets where bytes go from now on, and whom to tell. Without a file they are dropped.
   void set_target(std::shared_ptr<StreamFile> file, std::function<void()> on_output);
   // Nobody is told any more; bytes still go to the file.
   void stop_telling() { on_output_ = nullptr; }

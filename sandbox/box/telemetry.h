@@ -18,7 +18,7 @@ namespace sandbox::box {
 
 class TelemetryHosts {
  public:
-  // Where the list is; it is read when the first host is asked about.
+  // The list lies in this directory; it is read when the first host is asked about.
   explicit TelemetryHosts(std::string data_directory)
       : data_directory_(std::move(data_directory)) {}
 
@@ -37,7 +37,7 @@ class TelemetryHosts {
   std::string data_directory_;
   std::optional<std::vector<NetworkRule>> rules_;
   std::map<std::int64_t, bool> underway_;  // by its id: whether it is with such a host
-  bool last_begun_ = false;                // the same, of what began last
+  bool last_begun_ = false;                // whether what began last is with such a host
 };
 
 }  // namespace sandbox::box

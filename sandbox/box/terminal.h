@@ -16,8 +16,8 @@ struct Terminal {
   base::UniqueFd slave;   // the three standard streams of the process
 };
 
-// One of the box's own, so that its programs find it by its name. `owner`: whose it is; nothing:
-// ours. kLimit when the code has taken them all.
+// Opens a terminal of the box's own, so that its programs find it by its name. `owner`: whose it
+// is; nothing: ours. kLimit when the code has taken them all.
 base::Result<Terminal> open_terminal(int root_fd, TerminalSize size, std::optional<uid_t> owner);
 
 }  // namespace sandbox::box

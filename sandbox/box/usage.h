@@ -28,7 +28,7 @@ struct Measured {
 // Each part of a look may cost this much. An honest session takes less, even with all that its
 // limits give it, so its looks are never cut short.
 struct LookBounds {
-  base::WorkBudget::Bounds names;        // of files, in its directories
+  base::WorkBudget::Bounds names;        // names of files, in its directories
   base::WorkBudget::Bounds descriptors;  // and threads that may have others
   base::WorkBudget::Bounds processes;    // and threads
   base::WorkBudget::Bounds sockets;
@@ -84,7 +84,7 @@ const char* reason_of(Uncountable what);
 struct DiskUsage {
   std::int64_t bytes = 0;
   std::int64_t files = 0;
-  std::int64_t deleted_bytes = 0;  // of both: without a name, but open
+  std::int64_t deleted_bytes = 0;  // a part of `bytes`: files without a name, but open
   std::int64_t deleted_files = 0;
   bool complete = true;       // false: things were moved under the count, and more may be there
   std::vector<pid_t> closed;  // see DeletedFiles

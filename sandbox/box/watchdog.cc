@@ -94,10 +94,16 @@ void Watchdog::wake() {
   set_timer(kBusyInterval);
 }
 
-void Watchdog::run_begins(bool alone) {
+void Watchdog::run_begins() {
   if (!disk_is_used_) return;
-  if (alone || !began_after_writes_) room_at_begin_ = watched_.room();
+  if (!room_at_begin_) room_at_begin_ = watched_.room();
   began_after_writes_ = true;
+}
+
+void Watchdog::run_ends() {
+  room_at_begin_.reset();
+  room_before_look_.reset();
+  run_has_written_it_ = false;
 }
 
 void Watchdog::tick() {
@@ -161,6 +167,7 @@ void Watchdog::look_at_disk() {
   promises_.look_begins(Clock::now());
   disk_is_used_ = false;
   is_first_look_ = std::exchange(began_after_writes_, false);
+  room_before_look_ = std::exchange(room_at_begin_, std::nullopt);
   room_at_look_ = room_;
   // One that follows a look which was cut short goes on with that one's time.
   if (!hurried_) ticks_below_floor_ = 0;
@@ -175,6 +182,7 @@ void Watchdog::look_at_disk() {
       if (usage.cut_short) {
         next_disk_look_ = disk_looked_at_;
         began_after_writes_ = began_after_writes_ || is_first_look_;
+        if (room_before_look_) room_at_begin_ = room_before_look_;
         return;
       }
       hurried_ = false;
@@ -312,13 +320,15 @@ void Watchdog::check_disk(DiskUsage usage) {
   over_disk_limit_ = limit.has_value();
   // A run that makes room may go on. What has no name any more goes only with the processes that
   // hold it open; without a run, what grows must be seen growing twice.
-  const bool stuck = over_disk_limit_ && (growing || !over_without_deleted);
+  const bool stuck = over_disk_limit_ && (growing || !over_without_deleted ||
+                                          std::exchange(run_has_written_it_, false));
   disk_is_filling_ = stuck;
   // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
-  // Neither are those that an earlier run wrote at its end: where the host has not lost as much
-  // since this one began, the next look, soon, tells who goes on.
-  looks_again_ = stuck && is_first_look_ && !was_over && !is_written_since_begin(usage);
+  // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
+  // Where the host has lost as much since this run began, it need not write more to be ended.
+  looks_again_ = stuck && is_first_look_ && !was_over;
+  run_has_written_it_ = looks_again_ && is_written_since_begin(usage);
   disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(*limit);
 }
@@ -327,8 +337,9 @@ void Watchdog::check_disk(DiskUsage usage) {
 bool Watchdog::is_written_since_begin(const DiskUsage& usage) const {
   const std::int64_t bytes_over = usage.bytes - (limits_.disk_mb << 20);
   const std::int64_t files_over = usage.files - limits_.files;
-  return (bytes_over > 0 && lost_bytes(room_at_begin_, room_at_look_) >= bytes_over) ||
-         (files_over > 0 && lost_files(room_at_begin_, room_at_look_) >= files_over);
+  if (!room_before_look_) return false;
+  return (bytes_over > 0 && lost_bytes(*room_before_look_, room_at_look_) >= bytes_over) ||
+         (files_over > 0 && lost_files(*room_before_look_, room_at_look_) >= files_over);
 }
 
 std::int64_t Watchdog::upload_bytes() const {

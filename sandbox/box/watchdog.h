@@ -20,7 +20,7 @@
 
 namespace sandbox::box {
 
-// How long a look takes is the code's to choose, so no rest after one is longer than this.
+// Code in the box can make a look take long, so no rest after one is longer than this.
 inline constexpr std::chrono::milliseconds kRestMax{2000};
 
 // Returns how long the watch rests after a look that took so much processor time: `factor` times as
@@ -42,7 +42,7 @@ class Watchdog {
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
     std::function<std::int64_t()> quota_bytes;   // that a quota counts, where one holds the disk
-    std::function<std::int64_t()> kept_bytes;    // of the session, beside its directories
+    std::function<std::int64_t()> kept_bytes;    // the session's, beside its directories
     std::function<std::int64_t()> upload_bytes;  // that are promised to unfinished uploads
     std::function<void(DiskLimit)> disk_limit_reached;  // and it does not get better by itself
     std::function<void()> disk_room_low;  // the host's, and the session goes on writing
@@ -69,13 +69,14 @@ class Watchdog {
   // The most that a look has seen; 0 where a cgroup holds the memory.
   [[nodiscard]] std::int64_t memory_peak_bytes() const { return memory_peak_bytes_; }
 
-  // At the last look; 0 where a cgroup holds the memory.
+  // Returns what the last look has found; 0 where a cgroup holds the memory.
   [[nodiscard]] std::int64_t memory_bytes() const { return memory_bytes_; }
 
-  // At the last look; 0 where a quota holds the disk.
+  // Returns what the last look has found; 0 where a quota holds the disk.
   [[nodiscard]] std::int64_t disk_bytes() const { return last_disk_.bytes; }
 
-  // How often the process table was seen full, where no cgroup counts refusals; looks once more.
+  // Returns how often the process table was seen full, where no cgroup counts refusals; looks once
+  // more.
   std::int64_t times_full();
 
   // Room for what somebody else is about to write: a file is counted as taken until disk_written()
@@ -89,8 +90,10 @@ class Watchdog {
 
   // A run begins, or goes on, or somebody writes: looks soon, not at the next slow round.
   void wake();
-  // A run begins, and has written nothing yet. Alone: none that is on could write as well.
-  void run_begins(bool alone);
+  // A run begins, and has written nothing yet.
+  void run_begins();
+  // A run has ended. Others that are on have not written what it has.
+  void run_ends();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -133,10 +136,10 @@ class Watchdog {
   Clock::time_point next_disk_look_{};
   Clock::time_point disk_looked_at_{};
   DiskUsage last_disk_;
-  std::int64_t last_upload_bytes_ = 0;  // of these
+  std::int64_t last_upload_bytes_ = 0;  // the part of last_disk_.bytes that is promised to uploads
   DiskRoom room_;                       // at the last tick
   DiskRoom room_at_look_;               // when the last look at the disk began
-  std::stop_source hurry_;              // of the look that is on
+  std::stop_source hurry_;              // tells the look at the disk that is on
   bool hurried_ = false;                // since the last one that came to its end
   Clock::time_point next_asked_look_{};
   DiskPromises promises_;      // to writers outside
@@ -145,9 +148,11 @@ class Watchdog {
   bool disk_limit_told_ = false;  // by the last look
   // The run began after others had written, and no look had seen what.
   bool began_after_writes_ = false;
-  DiskRoom room_at_begin_;      // of such a run
-  bool is_first_look_ = false;  // at such a run
-  bool looks_again_ = false;    // soon, for what that has seen
+  std::optional<DiskRoom> room_at_begin_;     // when that run began; none once a run has ended
+  std::optional<DiskRoom> room_before_look_;  // the same, as the look that is on began
+  bool is_first_look_ = false;                // at such a run
+  bool looks_again_ = false;                  // soon, for what that has seen
+  bool run_has_written_it_ = false;           // what that has seen beyond the limit
   bool over_disk_limit_ = false;
   bool writes_below_floor_ = false;
   int ticks_below_floor_ = 0;  // that lost room, since the last look that came to its end
@@ -162,7 +167,7 @@ class Watchdog {
   std::int64_t last_oom_kills_ = 0;
   std::optional<Clock::time_point> oom_seen_at_;
   bool awake_ = false;
-  ProcessLooks process_looks_;  // of the thread beside
+  ProcessLooks process_looks_;  // used by processes_side_ alone
   // Last, so that what they still do has the rest. A look at the disk, or at what is held
   // open, may take long, and the looks at the memory must not wait for it.
   std::unique_ptr<SideThread> processes_side_;

@@ -1,4 +1,5 @@
-// One process of the box that runs code: a session's interpreter, or the process of a single run.
+// A Worker is one process of the box that runs code: a session's interpreter, or the process of a
+// single run.
 #pragma once
 
 #include <sys/types.h>
@@ -45,9 +46,9 @@ class Worker {
     std::vector<int> state_fds;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
-    TerminalSize terminal;  // of that kind of input
-    int root_fd = -1;       // of the box, whose terminal or /dev/null it has
-    // Whose the pipes of its output are, so that it can open /dev/stdout; nothing: ours.
+    TerminalSize terminal;  // its size, for Input::kTerminal
+    int root_fd = -1;       // the box's, whose terminal or /dev/null it has
+    // This user has the pipes of its output, so that it can open /dev/stdout; nothing: ours.
     std::optional<uid_t> owner;
   };
 
@@ -94,7 +95,7 @@ class Worker {
   // Asks an interpreter to store all that it knows, in a snapshot for that wish
   // (KeptState::await()).
   void store(std::int64_t bytes_max, std::int64_t wish);
-  // Whether it has been interrupted since this was last asked.
+  // Returns whether it has been interrupted since this was last asked.
   [[nodiscard]] bool take_interrupted() { return std::exchange(interrupted_, false); }
 
   [[nodiscard]] pid_t pid() const { return pid_; }

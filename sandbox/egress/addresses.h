@@ -1,5 +1,5 @@
-// Which addresses the door may connect to: those that anybody on the Internet could have. IANA's
-// registries of special-purpose addresses, RFC 6890 and its updates.
+// Says which addresses the door may connect to: those that anybody on the Internet could have.
+// IANA's registries of special-purpose addresses, RFC 6890 and its updates.
 #pragma once
 
 #include <vector>

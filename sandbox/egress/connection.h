@@ -1,5 +1,5 @@
-// One connection of a box, and the one to the host that belongs to it. Both end together, by a
-// deadline or after a while without a byte.
+// A Connection is one connection of a box, and the one to the host that belongs to it. Both end
+// together, by a deadline or after a while without a byte.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<void> place;  // among those of all sessions
   std::shared_ptr<PrincipalShare> share;
   std::shared_ptr<void> place_of_principal;  // in the share, which outlives it
-  Told told;                                 // of one that nobody looks into
+  Told told;                                 // used where nobody looks into it
 
   // From now on it closes after so long without a byte.
   void allow_silence(std::chrono::seconds most);

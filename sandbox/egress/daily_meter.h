@@ -1,4 +1,4 @@
-// How many bytes the sessions of one principal may still send and receive on this day (UTC).
+// Counts how many bytes the sessions of one principal may still send and receive on this day (UTC).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class DailyMeter {
     begin_day();
     now_.bytes_left -= bytes;
   }
-  // Whether it knows of this day what nobody else may know yet.
+  // Returns whether it knows of this day what nobody else may know yet.
   [[nodiscard]] bool counts_today() {
     begin_day();
     return is_bounded_ && now_.bytes_left < now_.bytes_a_day;

@@ -11,7 +11,7 @@ namespace sandbox::egress {
 
 struct Lookup {
   enum class Verdict { kAllowed, kRefused, kTooMany } verdict = Verdict::kRefused;
-  std::uint32_t address = 0;  // of what is allowed, in host byte order
+  std::uint32_t address = 0;  // the allowed host's, in host byte order
 };
 
 // The reply to `query`; nothing for what is no query, which is not answered. `look_up` is asked

@@ -19,7 +19,7 @@ namespace sandbox::egress {
 
 // The head of an answer, and for how long it need not be asked for again.
 struct KeptHead {
-  std::vector<std::pair<std::string, std::string>> fields;  // of HTTP, without the framing
+  std::vector<std::pair<std::string, std::string>> fields;  // HTTP's, without the framing
   std::int64_t fresh_seconds = 0;
   bool must_ask = false;  // once that is over, even if the host cannot be reached
 
@@ -28,7 +28,7 @@ struct KeptHead {
 
 class Downloads {
  public:
-  // One answer, from when it was looked up, whatever comes over it.
+  // A Kept is one answer as it was looked up, whatever takes its place meanwhile.
   struct Kept {
     base::UniqueFd file;
     KeptHead head;
@@ -40,7 +40,7 @@ class Downloads {
     std::size_t read(std::int64_t offset, std::span<char> part) const;
   };
 
-  // One that is coming in. It is kept when it is whole, and no trace of it else.
+  // A Coming is an answer that is coming in. It is kept when it is whole, and no trace of it else.
   class Coming {
    public:
     explicit Coming(int directory_fd) : draft_(directory_fd) {}
@@ -60,7 +60,7 @@ class Downloads {
   [[nodiscard]] bool keeps() const { return directory_.valid(); }
   // A name for a request, of everything that its answer depends on.
   static std::string key_of(std::span<const std::string> parts);
-  // Nothing: there is none, or it is damaged.
+  // Returns nothing when there is none, or it is damaged.
   std::optional<Kept> find(const std::string& key);
   std::unique_ptr<Coming> begin();
   void finish(const std::string& key, std::unique_ptr<Coming> coming, const KeptHead& head);

@@ -1,4 +1,4 @@
-// One request of HTTP/2 and its answer, on their way through the door.
+// An Http2Exchange is one request of HTTP/2 and its answer, on their way through the door.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Http2Exchange {
 
   const std::int32_t client_id;
   std::int32_t host_id = 0;  // once it has gone there
-  Http2Fields fields;        // of the request, until it is its turn
+  Http2Fields fields;        // the request's, until it is its turn
   Http2Body request;
   Http2Body answer;
   bool is_grpc = false;
   bool is_head = false;
   int interim_answers = 0;
   bool is_answered = false;    // the answer's head has gone
-  bool drops_request = false;  // what comes of it yet goes nowhere
+  bool drops_request = false;  // the rest of the request goes nowhere
   bool has_client = true;      // its stream is open
   bool has_host = false;
   std::optional<HttpLoan> loan;

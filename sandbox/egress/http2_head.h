@@ -14,11 +14,11 @@
 
 namespace sandbox::egress {
 
-// Nothing: it does not say what a request has to, or says twice whom it is for.
+// Returns nothing when it does not say what a request has to, or says twice whom it is for.
 std::optional<boost::beast::http::request_header<>> request_in(const Http2Fields& fields);
 Http2Fields fields_of(const boost::beast::http::request_header<>& head);
 
-// As they are, before they are compressed.
+// Returns their size before they are compressed.
 std::int64_t size_of(const Http2Fields& fields);
 
 // 0: there is none.

@@ -1,5 +1,6 @@
-// One side of a connection in HTTP/2 (RFC 9113): frames by nghttp2, bytes over a Stream. What a
-// peer may send is bounded by windows, which open again as consume() says that it has gone on.
+// An Http2Side is one side of a connection in HTTP/2 (RFC 9113): frames by nghttp2, bytes over a
+// Stream. What a peer may send is bounded by windows, which open again as consume() says that it
+// has gone on.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ using Http2Fields = std::vector<std::pair<std::string, std::string>>;
 // The body of one message on its way: filled as it comes, and sent as the receiver has room for it.
 struct Http2Body {
   std::string bytes;
-  std::size_t begin = 0;  // of those that have not been sent
-  std::size_t ready = 0;  // of these; the rest waits for what follows
+  std::size_t begin = 0;  // where the bytes that have not been sent begin
+  std::size_t ready = 0;  // bytes from there on that may be sent now
   bool is_whole = false;  // nothing follows
   bool is_awaited = false;
   Http2Fields trailers;                    // RFC 9110 6.5
@@ -55,7 +56,7 @@ class Http2Side {
     virtual void take_head(std::int32_t id, Http2Fields fields, bool is_last) = 0;
     virtual void take_data(std::int32_t id, std::string_view part) = 0;
     virtual void take_end(std::int32_t id) = 0;
-    // Nothing comes any more, and nothing may be sent.
+    // The stream is over: nothing comes any more, and nothing may be sent.
     virtual void take_close(std::int32_t id, std::uint32_t error) = 0;
     // It serves what is on, and no more.
     virtual void take_farewell() = 0;

@@ -26,24 +26,24 @@ class HttpDestination {
   HttpDestination(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection,
                   Requests requests);
 
-  // Whether the session may make this request; else why not, which has been told of.
+  // Returns "" when the session may make this request; else why not, which has been told of.
   std::string admit(const std::optional<Target>& target, std::string_view method);
   // Connects unless we are; why not, which has been told of.
   Task<std::string> open();
   void end();
-  // To somebody else, with all that comes.
+  // Leaves the connection to somebody else, with all that comes.
   void hand_over() { is_open_ = false; }
   [[nodiscard]] bool is_open() const { return is_open_; }
-  // As the host is to be asked for itself.
+  // Returns the target as the host itself is to be asked for it.
   [[nodiscard]] std::string shown() const;
 
-  boost::beast::flat_buffer from_host;  // what has been read ahead
+  boost::beast::flat_buffer from_host;  // bytes that have been read ahead
 
  private:
   std::shared_ptr<Session> session_;
   std::shared_ptr<Connection> connection_;
   const Requests requests_;
-  const std::string host_;  // of a connection without a proxy; empty: as the requests say
+  const std::string host_;  // where there is no proxy; empty: as the requests say
   bool is_open_ = false;
 };
 

@@ -185,7 +185,7 @@ Task<bool> HttpDownload::send(Connection& connection, bool keeps_connection) {
   std::int64_t sent = 0;
   while (!failure && sent < kept_->body_bytes) {
     const std::size_t size = kept_->read(sent, part);
-    if (size == 0) break;  // of a disk that fails: the client sees that it is not whole
+    if (size == 0) break;  // the disk fails: the client sees that it is not whole
     co_await asio::async_write(connection.client, asio::buffer(part.data(), size), into(failure));
     connection.saw_bytes();
     sent += static_cast<std::int64_t>(size);

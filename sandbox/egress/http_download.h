@@ -18,8 +18,8 @@ namespace sandbox::egress {
 
 class HttpDownload {
  public:
-  // Whether the answer to such a request may be one for everybody. Takes out of it what an answer
-  // could depend on besides: what one session says of itself reaches no other.
+  // Returns whether the answer to such a request may be one for everybody. Takes out of it what an
+  // answer could depend on besides: what one session says of itself reaches no other.
   static bool begin(boost::beast::http::request_header<>& head);
 
   // `head` as it goes to the host; `credential`: the name of what was added to it.
@@ -29,7 +29,7 @@ class HttpDownload {
 
   // It need not be asked for.
   [[nodiscard]] bool is_fresh() const { return kept_ && !asks_host_ && kept_->is_fresh(); }
-  // Where the host cannot be asked.
+  // Returns whether the kept answer will do where the host cannot be asked.
   [[nodiscard]] bool will_do() const { return kept_ && !kept_->head.must_ask; }
   void ask_whether_changed(boost::beast::http::request_header<>& head) const;
   // The host's answer, as it is about to go on. True: it is what is kept, and send() has it.
@@ -49,11 +49,11 @@ class HttpDownload {
   const bool asks_host_;
   std::optional<Downloads::Kept> kept_;
   std::unique_ptr<Downloads::Coming> coming_;
-  KeptHead head_;  // of what is coming
+  KeptHead head_;  // belongs to coming_
   bool was_sent_ = false;
 };
 
-// Whether the client wants the host to be asked, whatever is kept.
+// Returns whether the client wants the host to be asked, whatever is kept.
 bool wants_host_asked(const boost::beast::http::request_header<>& head);
 
 }  // namespace sandbox::egress

@@ -1,4 +1,5 @@
-// One HTTP message from one side to the other, part by part as it comes, in a framing of our own.
+// Forwards one HTTP message from one side to the other, part by part as it comes, in a framing of
+// our own.
 #pragma once
 
 #include <algorithm>

@@ -29,13 +29,14 @@ std::optional<Target> target_of(const boost::beast::http::request_header<>& head
 
 bool wants_websocket(const boost::beast::http::request_header<>& head);
 
-// Where the body ends, as the message itself says it.
+// A Framing says where the body ends, as the message itself says it.
 struct Framing {
   bool chunked = false;
   std::optional<std::uint64_t> length;
 };
 
-// Nothing: another reader could see another end (RFC 9112 6.3, 11.2), so nobody gets it.
+// Returns nothing when another reader could see another end (RFC 9112 6.3, 11.2), so nobody gets
+// it.
 template <bool kIsRequest>
 std::optional<Framing> framing_of(
     const boost::beast::http::header<kIsRequest, boost::beast::http::fields>& head);

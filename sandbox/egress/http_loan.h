@@ -58,7 +58,7 @@ class HttpLoan {
   std::optional<Redactor> redactor_;
   bool is_told_ = false;
   std::optional<std::string> body_;
-  std::shared_ptr<void> place_;  // of the body
+  std::shared_ptr<void> place_;  // the body's, among all that are held
 };
 
 }  // namespace sandbox::egress

@@ -18,7 +18,7 @@ namespace sandbox::egress {
 struct SigningKey {
   std::string id;
   std::string secret;
-  std::string token;  // of a key for a while; else empty
+  std::string token;  // the session token of a temporary key; else empty
 };
 
 struct SigningScope {

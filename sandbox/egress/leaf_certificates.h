@@ -21,7 +21,8 @@ class LeafCertificates {
   // `authority`: its key and its certificate, PEM. kInvalid: it is no such thing.
   static base::Result<std::shared_ptr<LeafCertificates>> open(const std::string& authority);
 
-  // With the host's certificate, for servers of it; good for as long as it is held.
+  // Returns a context with the host's certificate, to serve in its place; good for as long as it is
+  // held.
   base::Result<std::shared_ptr<asio::ssl::context>> of(const std::string& host);
 
  private:

@@ -54,7 +54,7 @@ class Lookups {
   using Addresses = std::vector<asio::ip::address>;
   using Resolve = Addresses (*)(const std::string& host);
 
-  static constexpr std::size_t kThreads = 16;  // of all sessions: getaddrinfo(3) blocks
+  static constexpr std::size_t kThreads = 16;  // for all sessions: getaddrinfo(3) blocks
 
   Lookups(asio::io_context& context, asio::thread_pool& threads, std::shared_ptr<LookupTurns> turns,
           Resolve resolve = &addresses_of);

@@ -1,5 +1,5 @@
-// How many bytes a session may still send and receive: counted as they go, told to its box, and
-// told of once when they are used up.
+// A Meter counts how many bytes a session may still send and receive. It tells the session's box of
+// them as they go, and once when they are used up.
 #pragma once
 
 #include <cstdint>

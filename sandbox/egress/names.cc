@@ -26,7 +26,7 @@ std::optional<std::uint32_t> Names::address_of(const std::string& host) {
 
 std::optional<std::string> Names::name_of(std::uint32_t address) const {
   if (!is_given_address(address)) return std::nullopt;
-  const std::uint32_t number = address - first_;  // of one before it, far too large
+  const std::uint32_t number = address - first_;  // far too large for an address before it
   if (number >= names_.size()) return std::nullopt;
   return names_[number];
 }

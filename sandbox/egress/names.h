@@ -20,7 +20,7 @@ class Names {
 
   // In host byte order; nothing when there are too many names.
   std::optional<std::uint32_t> address_of(const std::string& host);
-  // Nothing for an address that no name has.
+  // Returns nothing for an address that no name has.
   [[nodiscard]] std::optional<std::string> name_of(std::uint32_t address) const;
 
  private:
@@ -29,7 +29,7 @@ class Names {
   std::vector<std::string> names_;
 };
 
-// Whether it is one that names are given.
+// Returns whether it is one that names are given.
 bool is_given_address(std::uint32_t address);
 
 }  // namespace sandbox::egress

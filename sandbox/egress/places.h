@@ -1,5 +1,5 @@
-// How many connections there may be over all sessions, so that descriptors and memory are left for
-// those that come.
+// Bounds how many connections there are over all sessions, so that descriptors and memory are left
+// for those that come.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Places {
   Places& operator=(const Places&) = delete;
 
   [[nodiscard]] std::size_t most() const { return most_; }
-  // One place, until it is let go; null when all are taken. This has to outlive it.
+  // Returns a place, taken until it is let go; null when all are. This has to outlive it.
   std::shared_ptr<void> take() {
     if (taken_ == most_) return nullptr;
     ++taken_;

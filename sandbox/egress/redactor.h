@@ -15,8 +15,8 @@ class Redactor {
 
   explicit Redactor(std::vector<std::string> secrets);
 
-  // How many bytes at the end of `text` may be the beginning of a secret, once whole ones are gone:
-  // they have to wait for what follows.
+  // Returns how many bytes at the end of `text` may be the beginning of a secret, once whole ones
+  // are gone: they have to wait for what follows.
   std::size_t redact(std::span<char> text) const;
   [[nodiscard]] std::string redacted(std::string_view text) const;
 

@@ -47,7 +47,7 @@ struct Resources {
   Downloads downloads;
   std::map<std::string, std::weak_ptr<PrincipalShare>> shares;  // by its id, as the next one
   std::map<std::string, std::shared_ptr<DailyMeter>> days;
-  // By their contents: servers whose sessions come here have one, as a rule.
+  // Their contents are the keys: servers whose sessions come here have one, as a rule.
   std::map<std::string, std::shared_ptr<LeafCertificates>> authorities;
   std::map<std::string, std::shared_ptr<asio::ssl::context>> roots;
 };

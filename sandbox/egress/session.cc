@@ -9,6 +9,8 @@
 
 #include "sandbox/egress/addresses.h"
 #include "sandbox/egress/direct.h"
+#include "sandbox/egress/dns.h"
+#include "sandbox/egress/name_service.h"
 #include "sandbox/egress/proxy.h"
 #include "sandbox/egress/session_advice.h"
 #include "sandbox/egress/upstream.h"
@@ -137,11 +139,11 @@ base::Status Session::add_listener(const std::string& kind, std::uint16_t port,
     TRY(take_over(*packets_, asio::ip::udp::v4(), std::move(socket)));
     error_code unused;
     packets_->non_blocking(true, unused);  // a reply that finds no room is asked for again
-    asio::co_spawn(context_, answer_packets(packets_), asio::detached);
+    asio::co_spawn(context_, serve_name_packets(shared_from_this(), packets_), asio::detached);
     return base::done();
   }
   Serve serve = nullptr;
-  if (kind == "dns_tcp") serve = &Session::answer_stream;
+  if (kind == "dns_tcp") serve = &serve_names;
   if (kind == "proxy") serve = &serve_proxy;
   if (kind == "direct") serve = &serve_direct;
   if (serve == nullptr) return base::error(Error::Kind::kInvalid, "no such kind: " + kind);
@@ -205,6 +207,28 @@ std::optional<std::string> Session::name_of(Connection& connection) const {
   const auto local = connection.client.socket().local_endpoint(failure);
   if (failure || !local.address().is_v4()) return std::nullopt;
   return names_.name_of(local.address().to_v4().to_uint());
+}
+
+std::optional<std::string> Session::answer_names(std::string_view query) {
+  return answer_query(query, [this](const std::string& name) {
+    const auto host = canonical_host(name);
+    // The addresses that names have here are the door's, and mean nothing elsewhere.
+    if (host.ok() && is_name_of_address(host.value())) {
+      refuse(host.value(), 0, "addresses have no names in a session");
+      return Lookup{};
+    }
+    if (!host.ok() || !allows_host(rules_, host.value())) {
+      refuse(host.ok() ? host.value() : name.substr(0, 255), 0,
+             not_allowed(host.ok() ? host.value() : "HOST", 0));
+      return Lookup{};
+    }
+    const auto address = names_.address_of(host.value());
+    if (address) return Lookup{Lookup::Verdict::kAllowed, *address};
+    refuse(
+        host.value(), 0,
+        "the session has asked for " + std::to_string(Names::kMax) + " names, which is the most");
+    return Lookup{Lookup::Verdict::kTooMany};
+  });
 }
 
 Refused Session::not_allowed(std::string host, std::uint16_t port) {

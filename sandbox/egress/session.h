@@ -1,4 +1,5 @@
-// One session at the door: what it may reach, the sockets in its box, and its connections.
+// A Session is one session at the door: what it may reach, the sockets in its box, and its
+// connections.
 #pragma once
 
 #include <cstdint>
@@ -71,12 +72,15 @@ class Session : public std::enable_shared_from_this<Session> {
   void end();
 
   // For those who serve its connections.
+  [[nodiscard]] bool is_closed() const { return closed_; }
+  // Returns the answer to a query of the name service; nothing where it is none.
+  std::optional<std::string> answer_names(std::string_view query);
   [[nodiscard]] bool allows(const std::string& host, std::uint16_t port) const;
-  // Whether requests are looked at one by one, though it be within TLS.
+  // Returns whether requests are looked at one by one, even within TLS.
   [[nodiscard]] bool looks_into(const std::string& host, std::uint16_t port) const;
   [[nodiscard]] bool allows_request(const Connection& connection, std::string_view method,
                                     std::string_view path) const;
-  // Whether it is only some requests that its host may be reached by.
+  // Returns whether only some requests to its host are allowed.
   [[nodiscard]] bool limits_requests_of(const Connection& connection) const;
   [[nodiscard]] std::optional<std::string> name_of(Connection& connection) const;
   void refuse(const std::string& host, std::uint16_t port, const std::string& reason,
@@ -125,13 +129,9 @@ class Session : public std::enable_shared_from_this<Session> {
   using Serve = Task<void> (*)(std::shared_ptr<Session>, std::shared_ptr<Connection>);
 
   Task<void> accept(std::shared_ptr<Acceptor> acceptor, std::uint16_t port, Serve serve);
-  // Who has as many connections as may be, and how many; empty: there is a place.
+  // Returns who has as many connections as may be, and how many; empty when there is a place.
   std::string take_place(Connection& connection);
   void start(Socket accepted, std::uint16_t port, Serve serve);
-  Task<void> answer_packets(std::shared_ptr<asio::ip::udp::socket> socket);
-  static Task<void> answer_stream(std::shared_ptr<Session> session,
-                                  std::shared_ptr<Connection> connection);
-  std::optional<std::string> answer(std::string_view query);
   void use_up();
   [[nodiscard]] std::string why_used_up() const;  // empty: it may go on
   [[nodiscard]] bool reaches_what_is_denied(Connection& connection) const;

@@ -1,5 +1,5 @@
-// One side of a connection: bytes as they are, or within TLS from some moment on. It is an
-// AsyncStream in the words of Boost.Beast.
+// A Stream is one side of a connection: bytes as they are, or within TLS from some moment on. It is
+// an AsyncStream in the words of Boost.Beast.
 #pragma once
 
 #include <memory>
@@ -27,12 +27,12 @@ class Stream {
   [[nodiscard]] bool is_secure() const { return tls_ != nullptr; }
   [[nodiscard]] bool speaks_http2() const;  // as was agreed with TLS (RFC 7301)
 
-  // As the server, of a client whose first bytes have been read.
+  // Takes the server's part; the client's first bytes have been read.
   Task<error_code> accept_tls(asio::ssl::context& context, std::string_view first);
-  // As a client of `host`, whose certificate has to be for it; as a client of HTTP/2 it takes no
-  // other protocol.
+  // Takes the part of a client of `host`, whose certificate has to be for it; as a client of HTTP/2
+  // it takes no other protocol.
   Task<error_code> connect_tls(asio::ssl::context& context, std::string host, bool for_http2);
-  // That nothing more comes, in order; bytes of the other side may.
+  // Says to the other side that nothing more comes; bytes from there may.
   Task<void> end();
   void close();
   // For another connection; nothing is under way.

@@ -65,7 +65,7 @@ class Underway : public std::enable_shared_from_this<Underway> {
   bool is_over_ = false;
 };
 
-// One of them. What nobody has ended ends with it.
+// A Told is one of them. What nobody has ended ends with it.
 class Told {
  public:
   Told() = default;

@@ -14,7 +14,7 @@
 
 namespace sandbox::egress {
 
-// Which addresses a host may have.
+// Bounds say which addresses a host may have.
 struct Bounds {
   bool may_be_private = false;
   const std::vector<AddressRange>& denied;  // none of these, pinned or not

@@ -10,7 +10,7 @@
 
 namespace sandbox::egress {
 
-// As connect_upstream(); what address the host has is between the proxy and its name service.
+// Does what connect_upstream() does; the host's address is between the proxy and its name service.
 Task<std::string> connect_by_proxy(Connection& connection, Lookups& lookups, NetworkProxy proxy);
 
 }  // namespace sandbox::egress

@@ -13,8 +13,8 @@
 
 namespace sandbox::files {
 
-// Whose files the box's files are, seen from the host. As an ordinary user they are our own and
-// nothing is switched; as root each session has ids of its own.
+// An Identity says whose files the box's files are, seen from the host. As an ordinary user they
+// are our own and nothing is switched; as root each session has ids of its own.
 struct Identity {
   uid_t uid = 0;
   gid_t gid = 0;

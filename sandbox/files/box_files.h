@@ -32,7 +32,7 @@ inline constexpr std::size_t kListEntriesDefault = 1000;
 inline constexpr std::size_t kListEntriesMax = 10'000;
 inline constexpr std::size_t kListDepthMax = 4096;
 
-// By which a file is known to be as it was read.
+// A FileState tells whether a file is still as it was read.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -46,7 +46,7 @@ struct ReadResult {
   std::string path;  // absolute
   std::string content;
   std::int64_t offset = 0;
-  std::int64_t total_bytes = 0;  // of the file when it was opened
+  std::int64_t total_bytes = 0;  // the file's size when it was opened
   FileState state;               // then
 };
 
@@ -58,7 +58,7 @@ enum class WriteMode { kOverwrite, kAppend, kCreate };
 struct WriteResult {
   std::string path;                 // absolute, as asked for: a link in it stays
   std::string change;               // created or modified
-  std::int64_t bytes = 0;           // of the whole file afterwards
+  std::int64_t bytes = 0;           // the whole file's size afterwards
   std::int64_t previous_bytes = 0;  // 0 when created
 };
 
@@ -67,7 +67,7 @@ struct ListEntry {
   std::string type;  // file, directory, symlink or other
   std::int64_t bytes = 0;
   std::int64_t modified_at_ms = 0;
-  mode_t mode = 0;  // of the file itself: permissions alone
+  mode_t mode = 0;  // the file's own: permissions alone
   // The name is no UTF-8: `path` has \xHH for its bytes and \\ for backslashes. Only the session's
   // code can reach such a file.
   bool escaped = false;
@@ -86,7 +86,8 @@ struct ListOptions {
 
 struct ListResult {
   std::string path;
-  // By the bytes of their paths. Of too many these are the first ones, unless time ran out too.
+  // They are in the order of their paths' bytes. Of too many these are the first ones, unless time
+  // ran out too.
   std::vector<ListEntry> entries;
   bool truncated = false;
   // All that was left out comes behind the last entry, and a list with `after` has it.
@@ -128,7 +129,8 @@ class BoxFiles {
       const std::optional<FileState>& expected = std::nullopt,
       const Attributes& attributes = {}) const;
 
-  // Whether a write to `path` ends in a folder of the host, and so is no use of the session's disk.
+  // Returns whether a write to `path` ends in a folder of the host, and so is no use of the
+  // session's disk.
   [[nodiscard]] bool is_in_host_folder(const std::string& path) const;
 
   // Each of the path below the root, where there is none yet; at its end there may be a file. Never
@@ -143,7 +145,7 @@ class BoxFiles {
   // stat(2) of what is there, links followed.
   [[nodiscard]] base::Result<struct stat> status_of(const std::string& path) const;
 
-  // Where a symbolic link leads, absolute, by one step; empty for what is none.
+  // Returns where a symbolic link leads, absolute, by one step; empty for what is none.
   [[nodiscard]] base::Result<std::string> link_target_of(const std::string& path) const;
 
   // Returns what a symbolic link says, as it says it; empty for anything else.

@@ -21,21 +21,13 @@ Error invalid(const std::string& message) { return base::error(Error::Kind::kInv
 
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;
-  std::size_t start = 0;
-  while (start < path.size()) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    std::string part = path.substr(start, end - start);
-    start = end + 1;
-    if (!part.empty() && part != ".") parts.push_back(std::move(part));
+  for (const std::string_view part : base::split(path, '/')) {
+    if (!part.empty() && part != ".") parts.emplace_back(part);
   }
   return parts;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string path;
-  for (const std::string& part : parts) path += "/" + part;
-  return path.empty() ? "/" : path;
-}
+std::string path_of(const std::vector<std::string>& parts) { return "/" + base::join(parts, "/"); }
 
 std::vector<std::string> without_dots(const std::vector<std::string>& parts) {
   std::vector<std::string> result;
@@ -134,9 +126,9 @@ base::Result<std::string> resolve_path(int root_fd, const std::string& given,
   const std::string path = meant_path(root_fd, with_home(given), from);
   const std::vector<std::string> parts =
       by_its_own_name(parts_of(path.front() == '/' ? path : from + "/" + path));
-  const std::string typed = join(parts);
+  const std::string typed = path_of(parts);
   if (typed.size() > kPathBytesMax) return invalid("path is longer than 4095 bytes");
-  const std::string plain = join(without_dots(parts));
+  const std::string plain = path_of(without_dots(parts));
   if (plain == typed) return typed;
   // "link/.." is the parent of where the link leads, which only the kernel knows. Where both ways
   // end in one directory, the plain text is nicer to show.
@@ -161,7 +153,7 @@ std::string with_home(const std::string& path) {
 
 std::string path_as_listed(const std::string& shown, const std::string& from) {
   const std::string whole = shown.starts_with('/') ? shown : from + "/" + shown;
-  const std::string path = join(parts_of(whole));
+  const std::string path = path_of(parts_of(whole));
   if (path.find("\\x") == std::string::npos) return path;
   std::string unescaped = unescape_path(path);
   return is_utf8(unescaped) ? path : unescaped;

@@ -53,11 +53,6 @@ bool ChangeFeed::follow(const std::string& name, int root_fd, const Identity& id
   return way.whole;
 }
 
-bool BoxFiles::follow(const std::string& name, const std::string& path, ChangeFeed& feed) const {
-  const auto whole = absolute(path);
-  return whole.ok() && feed.follow(name, root_.get(), identity_, whole.value());
-}
-
 ChangeFeed::Way ChangeFeed::find_way(int root_fd, const std::string& path) {
   Way way;
   // From the top, and each directory watched before the next one is opened: whatever is replaced

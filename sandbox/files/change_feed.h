@@ -14,7 +14,7 @@ struct inotify_event;
 
 namespace sandbox::files {
 
-inline constexpr std::size_t kFeedWatchesMax = 1024;  // of one feed: each is memory of the kernel
+inline constexpr std::size_t kFeedWatchesMax = 1024;  // in one feed: each is memory of the kernel
 
 // For the paths of one box, so that what its code does drowns nobody else's news. A path is heard
 // of through the file it leads to and through its name in every directory on the way, each opened

@@ -159,7 +159,7 @@ class OwnerChange {
   const std::uint32_t id_;
   const bool from_root_;
   const OwnerProgress& progress_;
-  std::map<File, nlink_t> names_in_tree_;  // of files that have several
+  std::map<File, nlink_t> names_in_tree_;  // for files that have several
   std::int64_t all_ = 0;
   std::int64_t done_ = 0;
   std::optional<Error> failure_;

@@ -9,7 +9,7 @@
 
 namespace sandbox::files {
 
-// How many entries are done, of how many. Now and then.
+// Is told now and then how many entries are done, of how many.
 using OwnerProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
 // All that lies in the directory `name` of `parent_fd` becomes the user's and group's `id`, and at

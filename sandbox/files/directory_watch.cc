@@ -132,7 +132,7 @@ void DirectoryWatch::read_event(int watch, const Change& change,
     names_.erase(known);
     return;
   }
-  if (change.name.empty()) return;  // of the directory itself
+  if (change.name.empty()) return;  // it is about the directory itself
   const std::string path = joined(known->second, change.name);
   if (is_of_draft(change, path)) return;
   const auto tell = [&events, &path](EventKind kind) {

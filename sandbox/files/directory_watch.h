@@ -59,9 +59,9 @@ class DirectoryWatch {
   base::UniqueFd inotify_;
   base::UniqueFd top_;  // O_PATH
   const Depth depth_;
-  std::map<int, std::string> names_;  // of each that is watched, below the top; empty: the top
+  std::map<int, std::string> names_;  // by watch: paths below the top, which is ""
   std::vector<std::string> waiting_;  // to be watched, too
-  std::uint32_t draft_cookie_ = 0;    // of the newest draft that was renamed
+  std::uint32_t draft_cookie_ = 0;    // inotify's, from the newest draft that was renamed
   std::size_t entries_read_ = 0;      // since somebody asked
   bool has_too_many_ = false;
 };

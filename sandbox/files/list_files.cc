@@ -1,3 +1,5 @@
+#include "sandbox/files/list_files.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -7,7 +9,6 @@
 #include <functional>
 #include <queue>
 
-#include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"
@@ -206,18 +207,6 @@ class Lister {
   bool out_of_bounds_ = false;  // time, number or memory
 };
 
-base::Status check_options(const ListOptions& options) {
-  if (options.max_entries < 1 || options.max_entries > kListEntriesMax) {
-    return base::error(Error::Kind::kInvalid,
-                       "max_entries must be from 1 to " + std::to_string(kListEntriesMax));
-  }
-  if (options.max_depth < 1 || options.max_depth > kListDepthMax) {
-    return base::error(Error::Kind::kInvalid,
-                       "max_depth must be from 1 to " + std::to_string(kListDepthMax));
-  }
-  return base::done();
-}
-
 void make_showable(ListResult& result) {
   for (ListEntry& entry : result.entries) {
     entry.escaped = !is_utf8(entry.path);
@@ -227,15 +216,11 @@ void make_showable(ListResult& result) {
 
 }  // namespace
 
-base::Result<ListResult> BoxFiles::list(const std::string& path, const ListOptions& wanted) const {
-  TRY(check_options(wanted));
-  const ActingIds ids(identity_);
-  TRY(ids.status());
+base::Result<ListResult> list_files(int root_fd, const std::string& path,
+                                    const ListOptions& options) {
   ListResult result;
-  result.path = TRY(absolute(path));
-  ListOptions options = wanted;
-  if (!options.after.empty()) options.after = path_as_listed(options.after, working_directory_);
-  base::UniqueFd top = open_in_root(root_.get(), result.path, O_PATH);
+  result.path = path;
+  base::UniqueFd top = open_in_root(root_fd, result.path, O_PATH);
   if (!top.valid()) return path_error(result.path, errno, Purpose::kList);
   struct stat status {};
   if (::fstat(top.get(), &status) != 0) return path_error(result.path, errno, Purpose::kList);

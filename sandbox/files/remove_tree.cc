@@ -46,7 +46,7 @@ class Remover {
 
  private:
   struct Level {
-    std::string name;                      // of this directory in the one above
+    std::string name;                      // this directory's name in the one above
     std::vector<std::string> directories;  // to be entered
     std::set<std::string> left;            // could not be removed
     bool read_through = false;             // the last reading found nothing more to do

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "sandbox/files/open_in_root.h"
 #include "sandbox/files/tree_walk.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::files {
 namespace {
@@ -20,12 +21,11 @@ namespace {
 constexpr int kCacheFilesMax = 1000;
 // These are of no worth: a box and its servers leave them, or they end with the box. What it has
 // asked of the network is taken over into the database before it is removed.
-constexpr std::string_view kJournalPrefix = "network-";
-constexpr std::array<std::string_view, 6> kOfNoWorth{"lock", "box.sock", "box.log",
-                                                     "tmp",  "runs",     "dropped_outputs"};
+constexpr std::array<std::string_view, 6> kOfNoWorth{
+    kLockPart, kBoxSocketPart, kBoxLogPart, kTmpPart, kRunsPart, kDroppedOutputsPart};
 
 bool is_of_no_worth(std::string_view name) {
-  return name.starts_with(kJournalPrefix) ||
+  return name.starts_with(kNetworkJournalPrefix) ||
          std::find(kOfNoWorth.begin(), kOfNoWorth.end(), name) != kOfNoWorth.end();
 }
 
@@ -124,7 +124,7 @@ ShellCopy look_at_shell_copy(int state_fd, const char* name) {
 
 bool holds_shell_state(int state_fd) {
   ShellCopy newest;
-  for (const char* name : {"bash.0", "bash.1"}) {
+  for (const char* name : kShellCopies) {
     const ShellCopy copy = look_at_shell_copy(state_fd, name);
     if (copy.number > newest.number) newest = copy;
   }
@@ -136,7 +136,7 @@ bool may_hold_something(int session_fd) {
   bool has_home = false;
   const bool something = any_entry(session_fd, [&](const std::string& name) {
     if (is_of_no_worth(name)) return false;
-    if (name == "state") {
+    if (name == kStatePart) {
       return in_directory(session_fd, name, [](int fd) {
         return any_entry(fd,
                          [](const std::string& entry) {
@@ -145,11 +145,11 @@ bool may_hold_something(int session_fd) {
                holds_shell_state(fd);
       });
     }
-    if (name == "workspace" || name == "uploads" || name == "calls") {
-      has_workspace = has_workspace || name == "workspace";
+    if (name == kWorkspacePart || name == kUploadsPart || name == kCallsPart) {
+      has_workspace = has_workspace || name == kWorkspacePart;
       return in_directory(session_fd, name, has_entry);
     }
-    if (name != "home") return true;
+    if (name != kHomePart) return true;
     has_home = true;
     return in_directory(session_fd, name, [](int fd) { return home_holds_something(fd, ""); });
   });

@@ -1,4 +1,4 @@
-// Whether anything lies in a session's directory that somebody may come back for.
+// Tells whether anything lies in a session's directory that somebody may come back for.
 #pragma once
 
 namespace sandbox::files {
@@ -9,8 +9,8 @@ namespace sandbox::files {
 // or is not there. `session_fd` is borrowed; nobody else may own the session meanwhile.
 bool may_hold_something(int session_fd);
 
-// Whether the newest copy of a shell's state (box/kept_shell.h) says more than a new shell knows:
-// it says so of itself (runners/bash/state.sh). `state_fd` is that of the session's state.
+// Returns whether the newest copy of a shell's state (box/kept_shell.h) says more than a new shell
+// knows: it says so of itself (runners/bash/state.sh). `state_fd` is that of the session's state.
 bool holds_shell_state(int state_fd);
 
 }  // namespace sandbox::files

@@ -46,13 +46,13 @@ class TreeWalk {
   [[nodiscard]] int fd() const { return here_.get(); }
   // 0 at the top.
   [[nodiscard]] std::size_t depth() const { return chain_.size() - 1; }
-  // As it was when it was entered.
+  // Returns the directory's device as it was when it was entered.
   [[nodiscard]] dev_t device() const { return chain_.back().device; }
 
   // False with errno when `name` is no directory that may be entered.
   bool down(const std::string& name);
 
-  // One level up, or more where things were moved: ask depth(). REQUIRES: depth() > 0.
+  // Goes up one level, or more where things were moved: ask depth(). REQUIRES: depth() > 0.
   void up();
 
   // True once up() had to leave out a part because things were moved.

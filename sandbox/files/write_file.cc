@@ -1,3 +1,5 @@
+#include "sandbox/files/write_file.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 
 #include "base/draft.h"
 #include "base/random_id.h"
-#include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
 
@@ -191,55 +192,36 @@ int create_once(const Target& target, std::string_view content, const Attributes
   return failure != 0 ? failure : draft.publish_new(target.name);
 }
 
-int write_once(const Target& target, std::string_view content, WriteMode mode,
-               const Expected& expected, const Attributes& attributes, WriteResult& result) {
-  if (expected && !target.exists) return ESTALE;
+int write_once(const Target& target, std::string_view content, const HowToWrite& how,
+               WriteResult& result) {
+  if (how.expected && !target.exists) return ESTALE;
   result.bytes = static_cast<std::int64_t>(content.size());
   result.previous_bytes = target.exists ? target.status.st_size : 0;
   result.change = target.exists ? "modified" : "created";
-  if (!target.exists) return create_once(target, content, attributes);
-  if (mode == WriteMode::kAppend) return append_once(target, content, result);
-  return overwrite_once(target, content, expected, attributes);
+  if (!target.exists) return create_once(target, content, how.attributes);
+  if (how.mode == WriteMode::kAppend) return append_once(target, content, result);
+  return overwrite_once(target, content, how.expected, how.attributes);
 }
 
 }  // namespace
 
-bool BoxFiles::is_in_host_folder(const std::string& path) const {
-  const auto whole = absolute(path);
-  if (!whole.ok() || !whole.value().starts_with("/mnt/")) return false;
-  const ActingIds ids(identity_);
-  if (!ids.status().ok()) return false;
-  const base::UniqueFd there = open_without_links(root_.get(), whole.value(), O_PATH);
-  return there.valid() || errno == ENOENT;
-}
-
-base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_view content,
-                                          WriteMode mode, const std::optional<FileState>& expected,
-                                          const Attributes& attributes) const {
-  if (content.size() > kWriteBytesMax) {
-    return base::error(Error::Kind::kLimit, "content is " + std::to_string(content.size()) +
-                                                " bytes, at most " +
-                                                std::to_string(kWriteBytesMax) +
-                                                " are allowed: write in parts with mode append");
-  }
-  const ActingIds ids(identity_);
-  TRY(ids.status());
+base::Result<WriteResult> write_file(int root_fd, const std::string& path, std::string_view content,
+                                     const HowToWrite& how) {
   WriteResult result;
-  result.path = TRY(absolute(path));
-  if (names_directory(path)) return not_regular(result.path, S_IFDIR, Purpose::kWrite);
+  result.path = path;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const Target target = TRY(find_target(root_.get(), result.path));
-    if (mode == WriteMode::kCreate && (target.exists || target.by_link)) {
+    const Target target = TRY(find_target(root_fd, result.path));
+    if (how.mode == WriteMode::kCreate && (target.exists || target.by_link)) {
       TRY(already_there(result.path));
     }
-    const int failure = write_once(target, content, mode, expected, attributes, result);
+    const int failure = write_once(target, content, how, result);
     if (failure == 0) return result;
-    if (failure == ESTALE && expected) {
+    if (failure == ESTALE && how.expected) {
       return base::error(Error::Kind::kUnavailable,
                          result.path + " was changed meanwhile: read it again");
     }
     // Made by another after we looked: with kCreate that is the answer, else we look again.
-    if (failure == EEXIST && mode == WriteMode::kCreate) TRY(already_there(result.path));
+    if (failure == EEXIST && how.mode == WriteMode::kCreate) TRY(already_there(result.path));
     if (failure != EEXIST && failure != ENOENT && failure != ELOOP) {
       return write_error(result.path, failure);
     }
@@ -247,12 +229,9 @@ base::Result<WriteResult> BoxFiles::write(const std::string& path, std::string_v
   return write_error(result.path, EAGAIN);
 }
 
-base::Status BoxFiles::make_link(const std::string& path, const std::string& text) const {
-  const ActingIds ids(identity_);
-  TRY(ids.status());
-  const std::string whole = TRY(absolute(path));
+base::Status write_link(int root_fd, const std::string& whole, const std::string& text) {
   const SplitPath at = TRY(split_path(whole));
-  base::UniqueFd opened = open_without_links(root_.get(), at.parent, kParentDirectory);
+  base::UniqueFd opened = open_without_links(root_fd, at.parent, kParentDirectory);
   if (!opened.valid()) return write_error(whole, errno);
   const Target target = TRY(look_at(std::move(opened), at.name, whole));
   const base::UniqueFd& parent = target.parent;

@@ -76,7 +76,7 @@ void block(int path_fd, bool directory, const char* null_device, const char* sub
 // again, so it is protected as a whole; where `op` is kBlock, or the folder itself is closed, init
 // fails.
 void cover_what_is_closed(wire::PlanOp op, int folder, const char* path) {
-  constexpr uid_t kOverflowUid = 65534;  // of all ids without a place in the box
+  constexpr uid_t kOverflowUid = 65534;  // stands for all ids without a place in the box
   int closed = -1;
   char prefix[PATH_MAX];
   for (std::size_t i = 0; path[i] != '\0' && i < sizeof prefix; ++i) {

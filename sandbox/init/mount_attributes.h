@@ -6,7 +6,7 @@ namespace sandbox::init {
 
 struct MountAttributes {
   unsigned long long set = 0;  // MOUNT_ATTR_RDONLY, _NOSUID, _NODEV, _NOEXEC
-  bool recursive = false;      // of the mounts below as well
+  bool recursive = false;      // for the mounts below as well
   bool alone = false;          // else what is mounted there on the host later would show up here
 };
 

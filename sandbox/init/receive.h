@@ -1,5 +1,5 @@
-// One message of a Unix socket with the descriptors that come with it (unix(7), SCM_RIGHTS).
-// Without heap and without locks.
+// Receives one message of a Unix socket with the descriptors that come with it (unix(7),
+// SCM_RIGHTS). Without heap and without locks.
 #pragma once
 
 #include <sys/types.h>

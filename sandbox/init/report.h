@@ -1,4 +1,4 @@
-// How init tells hutch-box what happened. Everything here works without heap and without locks.
+// Lets init tell hutch-box what happened. Everything here works without heap and without locks.
 #pragma once
 
 #include <cstddef>

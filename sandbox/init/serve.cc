@@ -50,7 +50,7 @@ static_assert(wire::kSpawnDescriptorsMax <= Message::kDescriptorsMax);
 bool receive(Request& request) {
   request.message = receive_message(kBoxFd, g_message, wire::kInitMessageBytesMax, 0);
   const ssize_t size = request.message.size;
-  request.head = {};  // what handle() takes for nothing
+  request.head = {};  // handle() takes this for nothing
   if (size < 0) return errno == EINTR || errno == EAGAIN;
   if (size < static_cast<ssize_t>(sizeof request.head)) return false;
   std::memcpy(&request.head, g_message, sizeof request.head);

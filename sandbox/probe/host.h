@@ -14,7 +14,7 @@ class Host {
  public:
   explicit Host(const HostPaths& paths);
 
-  // Without line breaks at the end; empty when it is not there. Up to 1 MiB.
+  // Returns up to 1 MiB of the file, without line breaks at the end; empty when it is not there.
   [[nodiscard]] std::string read(const std::string& path) const;
   [[nodiscard]] std::vector<std::string> lines(const std::string& path) const;
   [[nodiscard]] bool has(const std::string& path) const;
@@ -22,7 +22,7 @@ class Host {
   // False when a test looks elsewhere.
   [[nodiscard]] bool is_this_one() const { return root_.empty() || root_ == "/"; }
   [[nodiscard]] bool as_root() const { return uid_ == 0; }
-  // Where a path leads, as the host names it; empty when it leads nowhere.
+  // Returns where a path leads, as the host names it; empty when it leads nowhere.
   [[nodiscard]] std::string real(const std::string& path) const;
   [[nodiscard]] const std::string& search_path() const { return search_path_; }
   [[nodiscard]] const std::string& home() const { return home_; }
@@ -36,12 +36,12 @@ class Host {
 
 bool contains(const std::vector<std::string>& words, const std::string& word);
 
-// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+// A Mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 struct Mount {
   std::string root;  // which directory of the file system is mounted
   std::string target;
   std::string type;
-  std::vector<std::string> options;  // of the file system
+  std::vector<std::string> options;  // the file system's
 };
 std::vector<Mount> mounts_of(const Host& host);
 

@@ -18,15 +18,15 @@ struct Finding {
   enum class State { kGood, kWeaker, kMissing };
   std::string layer;
   State state = State::kGood;
-  std::string detail;  // what was found and what it means
-  std::string remedy;  // what to do; empty when there is nothing to do
-  // How firmly it holds, where the layer is a limit of sessions.
+  std::string detail;  // the finding and its meaning
+  std::string remedy;  // a way to mend it; empty when there is nothing to do
+  // Says how firmly it holds, where the layer is a limit of sessions.
   std::optional<Level> level = std::nullopt;
   // Python's packages that the layer is about were all found; false, too, where it is about none.
   bool has_packages = false;
 };
 
-// Where to look; tests look elsewhere.
+// HostPaths say where to look; tests look elsewhere.
 struct HostPaths {
   std::string root;             // in front of every path that is read; cgroups are tried below it
   std::string state_directory;  // hutch's own, or where it is to be made; empty: not looked at
@@ -44,7 +44,7 @@ struct HostPaths {
 // that starts, which the caller adds. Safe from many threads.
 std::vector<Finding> probe_host(const HostPaths& paths);
 
-// One line a finding, a second one with its remedy, aligned; with colours for a terminal.
+// Writes one line a finding, a second one with its remedy, aligned; with colours for a terminal.
 std::string render_table(const std::vector<Finding>& findings, bool colours);
 
 // An array of {"layer", "state", "detail", "remedy"}, of limits with "level" too.

@@ -60,7 +60,6 @@
 namespace sandbox::wire {
 
 inline constexpr int kBoxProtocol = 1;
-inline constexpr const char* kBoxSocket = "box.sock";
 // Code of 1 MiB may be escaped to six times its size.
 inline constexpr std::size_t kBoxRequestBytesMax = 8U << 20;
 inline constexpr std::size_t kBoxReplyBytesMax = 32U << 20;

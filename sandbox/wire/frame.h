@@ -45,7 +45,7 @@ class FrameDecoder {
   std::size_t payload_bytes_max_;
   std::size_t json_bytes_max_;
   std::string buffer_;
-  std::size_t start_ = 0;  // of the first byte not given back yet
+  std::size_t start_ = 0;  // where the first byte is that was not given back yet
 };
 
 }  // namespace sandbox::wire

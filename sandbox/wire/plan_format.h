@@ -30,7 +30,7 @@ enum class PlanOp : std::uint8_t {
                      //   sent by hutch-box (kMount), in the order of the plan
   kProtect = 'k',    // target of a kBind before it, relative path, device number, inode: is made
                      //   read-only where it lies
-  kBlock = 'x',      // the same, but must read as empty
+  kBlock = 'x',      // fields as of kProtect; its path reads as empty
   kNoHostSockets = 'w',  // no Unix sockets by name, no set-id files: there are host folders
   kTmpfs = 't',          // target, size in bytes, number of inodes, octal mode
   kProc = 'p',           // target
@@ -70,7 +70,7 @@ class PlanReader {
   bool ok_ = true;
 };
 
-// How many fields `op` carries; -1 for an unknown operation.
+// Returns how many fields `op` carries; -1 for an unknown operation.
 int plan_field_count(PlanOp op);
 
 }  // namespace sandbox::wire

@@ -1,4 +1,4 @@
-"""What a benchmark is held to: the aims that it missed are its last lines, and its status is then 1."""
+"""Tells what a benchmark is held to: the aims that it missed are its last lines, and its status is then 1."""
 
 import sys
 

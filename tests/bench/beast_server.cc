@@ -1,6 +1,6 @@
-// What Boost.Beast alone costs: every request is read whole and answered with the same few words,
-// and nothing is checked. Beside echo_server it says what our way of HTTP could gain at most.
-// Boost 1.74 uses it and does not say so.
+// Measures what Boost.Beast alone costs: every request is read whole and answered with the same few
+// words, and nothing is checked. Beside echo_server it says what our way of HTTP could gain at
+// most. Boost 1.74 uses it and does not say so.
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,4 +1,4 @@
-// What a box costs to create, against bubblewrap doing the same mounts, in one run.
+// Measures what a box costs to create, against bubblewrap doing the same mounts, in one run.
 //
 //   box_creation [--rounds N] [--at-most RATIO]
 //

@@ -1,4 +1,4 @@
-"""What a run of nothing costs by each door of `hutch serve`, beside a tool of the official TypeScript server that does nothing.
+"""Measures what a run of nothing costs by each door of `hutch serve`, beside a tool of the official TypeScript server that does nothing.
 
     tests/bench/doors.py [--calls N] [--rounds N]
 

@@ -1,4 +1,4 @@
-"""What the door to the network costs: the same requests without it, passed through it, looked into by it, and by Squid with
+"""Measures what the door to the network costs: the same requests without it, passed through it, looked into by it, and by Squid with
 ssl-bump and mitmproxy, in turns.
 
     tests/bench/egress.py [--rounds N] [--only WAY]

@@ -75,7 +75,7 @@ async def ask(host, port, token, request, got):
 
 
 async def flood(host, port, token, kinds, rate, sessions, stop):
-    """What it got, and how many requests were unanswered at the end."""
+    """Returns what it got, and how many requests were unanswered at the end."""
     got, waiting, count, begun, floods = collections.Counter(), set(), 0, time.monotonic(), False
     while not stop.is_set():
         due = int((time.monotonic() - begun) * rate)

@@ -39,7 +39,7 @@ for folder in range(100):
     for name in range(100): open(f"tree/{folder}/{name}", "w").close()
 """
 TEN_MEGABYTES = "for _ in range(1000): print('x' * 9999)"
-# What is measured: of which two sides the ratio may be at most what.
+# Each names a measure, the other side, and how much the ratio may be at most.
 RATIO_AIMS = [("a", "bwrap", 1 / 3), ("a", "runc", 1 / 10), ("b", "bwrap", 1 / 40), ("c", "Jupyter", 1 / 3),
               ("d: bash, new session", "bwrap", 1.5), ("d: bash, warm", "bwrap", 1 / 2),
               ("d: javascript, new session", "bwrap", 1), ("d: javascript, warm", "bwrap", 1 / 10),
@@ -140,7 +140,7 @@ class Bench:
         self._warm("d: bash, warm, one call after the other", "bash", pause=False)
 
     def _beside(self, code, language, what):
-        """The same code through the SDK, and in a process of its own."""
+        """Measures such code through the SDK, and in a process of its own."""
         measures = {other.name: lambda other=other: other.one_shot(code, language)
                     for other in self.one_shots if other.name == "bwrap"}
         if self.sdk:

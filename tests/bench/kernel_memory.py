@@ -1,4 +1,4 @@
-"""What sessions that are greedy for the kernel's memory, all at once, do to another principal: its warm calls and its start.
+"""Measures what sessions that are greedy for the kernel's memory, all at once, do to another principal: its warm calls and its start.
 
     tests/bench/kernel_memory.py [--calls N] [--pause-ms N] [--greedy N] [--processes N]
 

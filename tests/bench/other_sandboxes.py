@@ -1,4 +1,4 @@
-"""What runs the same code beside hutch: bubblewrap, runc, gVisor, plain Python, a Jupyter kernel.
+"""Runs such code beside hutch: bubblewrap, runc, gVisor, plain Python, a Jupyter kernel.
 
 Those of one_shots() have one_shot(code): the seconds of a new process or container that runs `code`
 to its end; plain processes and bubblewrap of other languages than Python, too. A kernel has first(code) and warm(code). What this machine lacks is left out, and a line
@@ -52,7 +52,7 @@ class Bubblewrap:
 
 
 class Containers:
-    """What takes an OCI bundle."""
+    """Programs that take an OCI bundle."""
 
     def __init__(self, folder):
         self.bundle = pathlib.Path(folder) / self.program
@@ -126,7 +126,7 @@ class Jupyter:
 
 
 def one_shots(folder):
-    """Those of this machine that run code once."""
+    """Returns those of this machine that run code once."""
     found = [Plain()]
     for kind in (Bubblewrap, Runc, Runsc):
         needed = {kind.program, "runc"} if issubclass(kind, Containers) else {kind.program}

@@ -1,4 +1,4 @@
-"""What a million runs of the past cost those who list, measure, audit and create: beside a database without them, in turns.
+"""Measures what a million runs of the past cost those who list, measure, audit and create: beside a database without them, in turns.
 
     tests/bench/past_runs.py [--runs N] [--long N] [--requests N] [--rounds N]
 

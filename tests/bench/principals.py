@@ -34,7 +34,7 @@ from http_server import Server, modern, token  # noqa: E402
 
 BLOCKS = 4
 MEDIAN_TIMES, END_TIMES = 2, 4
-MAY_BE_AT_WORK_OR_WAIT = 8 * os.cpu_count() + 1000  # of one principal's calls
+MAY_BE_AT_WORK_OR_WAIT = 8 * os.cpu_count() + 1000  # calls of one principal
 # So many requests a second; uploads are 4 MB each.
 RATES = {"run_code": 500, "hogs": 20, "metrics": 500, "uploads": 40, "lists": 500}
 
@@ -78,7 +78,7 @@ def answered(loud, tool, **arguments):
 
 
 def end_runs(server, secret):
-    """Those of one session after the other, and of several sessions at a time."""
+    """Ends those of one session after the other, and of several sessions at a time."""
     def end_in(session):
         caller = Caller(server, secret)
         for run in session.get("active_runs", []):
@@ -90,7 +90,7 @@ def end_runs(server, secret):
 
 
 def block_beside(server, secret, kinds, floods, measured):
-    """What the flooder told at its end; `measured` was called once it was flooding."""
+    """Returns what the flooder told at its end; `measured` was called once it was flooding."""
     flood = subprocess.Popen(
         [sys.executable, str(HERE / "flood.py"), *map(str, server.address), secret, ",".join(kinds),
          str(sum(RATES[one] for one in kinds)), *floods], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

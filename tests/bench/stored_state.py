@@ -1,4 +1,4 @@
-"""What stored state costs, and what it gives: sessions beside the same ones that store nothing, and beside a Jupyter kernel that runs its cells again.
+"""Measures what stored state costs, and what it gives: sessions beside the same ones that store nothing, and beside a Jupyter kernel that runs its cells again.
 
     tests/bench/stored_state.py [--pairs N] [--frame-mb N]
 
@@ -38,8 +38,8 @@ IDLE_SECONDS = float(re.search(r"^IDLE_SECONDS = ([\d.]+)", (ROOT / "sandbox/run
 JITTER_SECONDS = 0.1  # cells come at any time of a snapshot
 TIMES = 1.05
 SMALL_MS, LARGE_MS = 60, 200
-MEGABYTES_LEAST = 5  # of a session that lives
-SNAPSHOTS_LEAST = 0.5  # of the cells that have a moment after them
+MEGABYTES_LEAST = 5  # in a session that lives
+SNAPSHOTS_LEAST = 0.5  # a part of the cells that have a moment after them
 
 
 class Side:

@@ -32,7 +32,7 @@ from http_server import HttpClient, Server, modern  # noqa: E402
 
 BURST = 10
 TIMES, BURST_TIMES = 1.05, 1.10
-SERVER_TIMES, SESSION_TIMES = 1.05, 1.03  # of memory
+SERVER_TIMES, SESSION_TIMES = 1.05, 1.03  # as factors of memory
 
 
 class Side:

@@ -100,7 +100,7 @@ def answers(binary, shown):
     # The environment of both: the measured ones differ in what they say of it.
     with tempfile.TemporaryDirectory() as state, Client(state, binary=binary, env={
             "HUTCH_ENVIRONMENTS_DIR": os.environ.get("HUTCH_ENVIRONMENTS_DIR", os.path.expanduser("~/.local/share/hutch/environments"))}) as client:
-        client.run("1")  # what is said once, of the session
+        client.run("1")  # some words are said once, about the session
         for name, tool, arguments, facts in TASKS:
             result = client.result(tool, **arguments)
             text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")

@@ -1,4 +1,4 @@
-"""What users of E2B's SDK for Python do, without waiting: by E2B_DOMAIN, or by E2B_API_URL and E2B_SANDBOX_URL."""
+"""Does what users of E2B's SDK for Python do, without waiting: by E2B_DOMAIN, or by E2B_API_URL and E2B_SANDBOX_URL."""
 
 import asyncio
 import datetime

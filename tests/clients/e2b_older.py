@@ -1,4 +1,4 @@
-"""What users of E2B's SDK for Python do, by a version that knows no address but a domain: E2B_DOMAIN and E2B_API_KEY say which."""
+"""Does what users of E2B's SDK for Python do, by a version that knows no address but a domain: E2B_DOMAIN and E2B_API_KEY say which."""
 
 import socket
 

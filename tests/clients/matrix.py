@@ -37,7 +37,7 @@ CLIENTS = {
 }
 CASES = [(client, transport, era) for client, transports in CLIENTS.items()
          for transport, eras in transports.items() for era in eras]
-# Those that show progress and can be told to give a call up.
+# These show progress and can be told to give a call up.
 CANCELLING = [case for case in CASES if case[0] in ("sdk1", "client2", "python_mcp")]
 
 

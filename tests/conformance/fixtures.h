@@ -1,4 +1,4 @@
-// What the conformance suite expects a server under test to offer, by theme; one .cc file each.
+// Offers what the conformance suite expects of a server under test, by theme; one .cc file each.
 // Names and texts are the suite's: https://github.com/modelcontextprotocol/conformance
 #pragma once
 

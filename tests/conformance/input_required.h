@@ -15,9 +15,9 @@ nlohmann::json ask_for_text(const std::string& message, const std::string& field
 nlohmann::json ask_model(const std::string& prompt, int max_tokens);
 nlohmann::json ask_for_roots();
 
-// What the user gave for `field`; nothing where the answer is none that can be used.
+// Returns what the user gave for `field`; nothing where the answer is none that can be used.
 std::optional<std::string> given_text(const nlohmann::json& response, const std::string& field);
-// The same of the answer with that key.
+// Returns it from the answer with that key.
 std::optional<std::string> given_text(const mcp::CallContext& context, const std::string& key,
                                       const std::string& field);
 

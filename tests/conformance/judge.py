@@ -1,4 +1,4 @@
-"""What a run of the suite has shown: stricter than the suite, for which warnings and empty scenarios
+"""Judges what a run of the suite has shown: stricter than the suite, for which warnings and empty scenarios
 have passed."""
 
 import collections
@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Verdict:
-    """Of one scenario: `problems` is empty when it has passed.
+    """The verdict on one scenario: `problems` is empty when it has passed.
 
     `may_skip`: it has to skip something. `left_out`: checks that cannot pass here.
     """
@@ -45,7 +45,7 @@ def expected_skips():
 
 
 def read_verdicts(directory, left_out=()):
-    """Of all scenarios whose results lie in the directory, in the order they ran."""
+    """Returns those on all scenarios whose results lie in the directory, in the order they ran."""
     may_skip = expected_skips()
     verdicts = []
     for path in sorted(pathlib.Path(directory).glob("*/checks.json"),

@@ -22,7 +22,7 @@ namespace conformance {
 
 inline constexpr std::size_t kTasksMax = 256;  // at once
 
-// What the work of a task may do meanwhile.
+// A RunningTask is what the work of a task may use meanwhile.
 class RunningTask {
  public:
   virtual ~RunningTask() = default;
@@ -67,7 +67,8 @@ class TaskTable final : public mcp::TaskSource {
 
   // With mutex_ held: null for none of this principal.
   Entry* entry_of(const mcp::Principal& principal, const std::string& id);
-  // What is past its time, for the caller to destroy without the lock: that waits for threads.
+  // Returns what is past its time, for the caller to destroy without the lock: that waits for
+  // threads.
   Entries take_old();
   void run(Entry& entry, const Work& work, const std::stop_token& stop);
   // With mutex_ held. False: it had ended already.

@@ -110,13 +110,13 @@ quickstart() {
     test -z "$(git -C hutch status --porcelain)"'
 }
 
-# What `packaging/build.sh` has made, once for all systems, lies in /opt of each machine.
+# Packages that `packaging/build.sh` has made, once for all systems, lie in /opt of each machine.
 packages=()
 make_packages() {
   [ ${#packages[@]} -eq 0 ] || return 0
   say "The packages"
   local kinds=(deb tarball mcpb wheel npm) made="$top/build/packages" file
-  rm -f "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} # of another version or machine
+  rm -f "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} # they may be another version's or machine's
   "$top/packaging/build.sh" "${kinds[@]}" >"$work/packages.log" 2>&1 || { tail -n 30 "$work/packages.log" >&2; exit 1; }
   mkdir "$work/first"
   cp "$made"/*.{deb,tar.xz,tar.gz,mcpb,whl,tgz} "$work/first/"

@@ -64,7 +64,7 @@ def install(package):
     subprocess.run(["sudo", "dpkg", "-i", package], check=True, capture_output=True)
 
 
-# What a session knows, by language: how it comes to know it, and a look that says a number of its own each time.
+# A session knows this, by language: how it comes to know it, and a look that says a number of its own each time.
 KNOWN = {
     "python": ("x = 40; shared = [x]; alias = {'same': shared}\ndef said(): return x\nopen('kept', 'w').write('file')",
                "x += 1; shared.append(x); print(said(), alias['same'] is shared, len(shared), open('kept').read())"),
@@ -102,7 +102,7 @@ def attempt(new, old):
     after = Server()
     fresh = after.call("create_session")["session_id"]
     assert after.said(fresh, "python", "print(6 * 7)") == "42\n"
-    looked(before, session, 2)  # what others start is no matter to it
+    looked(before, session, 2)  # others' starts are no matter to it
     # The newer one takes the session over with a box of its own, when it is asked for it.
     taken_over(after, session, 3)
     # The server from before has programs of the newer version beside it now.

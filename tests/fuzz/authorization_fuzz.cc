@@ -1,5 +1,5 @@
-// What a stranger sends before anything else of a request is read: the Authorization header, the
-// token within, and the parts of that.
+// Reads what a stranger sends before anything else of a request is read: the Authorization header,
+// the token within, and the parts of that.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a box that lies can put before a client: its reply as a run, and the view made of it.
+// Reads what a box that lies can put before a client: its reply as a run, and the view made of it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)e2b::parse_message(input);
   const auto messages = e2b::messages_in(input);
   if (!messages.ok()) return 0;
-  // What was taken apart is the same when it is put together again.
+  // Messages that were taken apart are the same when it is put together again.
   std::string again;
   for (const auto& message : messages.value()) again += e2b::enveloped(0, message);
   const auto second = e2b::messages_in(again);

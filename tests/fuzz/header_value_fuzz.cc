@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const mcp::http::Bounds bounds;
   const auto filtered = mcp::http::filter_head(input, bounds, true);
-  // What is let through has whole lines, and no percent sign that could be decoded.
+  // The text that is let through has whole lines, and no percent sign that could be decoded.
   if (filtered.refusal == 0) {
     if (!filtered.text.ends_with("\r\n\r\n")) std::abort();
     const std::size_t headers = filtered.text.find("\r\n");

@@ -1,4 +1,4 @@
-// What a client sends: lines through one connection of a server with a tool.
+// Reads what a client sends: lines through one connection of a server with a tool.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -28,7 +28,7 @@ void check_request(std::string_view input, const ports::Inward& how) {
   if (!head.ok()) return;
   check_head(head.value().text);
   if (ports::head_for_server(head.value().text, {.port = 80, .keeps_origin = true}).ok()) return;
-  std::abort();  // what goes on cannot be read again
+  std::abort();  // the bytes that go on cannot be read again
 }
 
 void check_response(std::string_view input, const ports::Inward& how) {

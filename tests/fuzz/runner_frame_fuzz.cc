@@ -1,4 +1,4 @@
-// What a hostile interpreter can put into the record of a run.
+// Reads what a hostile interpreter can put into the record of a run.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

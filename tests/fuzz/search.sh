@@ -12,7 +12,7 @@ found=$(mktemp -d)
 trap 'rm -rf "$found"' EXIT
 mkdir "$found/corpus"
 status=0
-# What is new goes into the first directory; the corpus itself stays as it is.
+# New inputs go into the first directory; the corpus itself stays as it is.
 "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
   -artifact_prefix="$found/" "$found/corpus" "$corpus" || status=$?
 for input in "$found"/*-*; do

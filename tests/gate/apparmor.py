@@ -24,7 +24,7 @@ def restricts(restriction=RESTRICTION):
 
 @contextlib.contextmanager
 def namespaces_allowed(name, restriction=RESTRICTION):
-    """What a command of root has to begin with, so that it may drop to a user that makes namespaces."""
+    """Yields what a command of root has to begin with, so that it may drop to a user that makes namespaces."""
     if not restricts(restriction):
         yield []
         return
@@ -46,6 +46,6 @@ def namespaces_allowed(name, restriction=RESTRICTION):
 
 
 def _parse(parser, action, profile):
-    """What went wrong, or nothing."""
+    """Returns what went wrong, or nothing."""
     done = subprocess.run([parser, action], input=profile, text=True, capture_output=True)
     return f"apparmor_parser {action}, of the tests' profile: {done.stderr}\n" if done.returncode else ""

@@ -108,7 +108,7 @@ def _copy(top, copy, preset):
 
 
 def _show_environments(place):
-    """Those that are built, to be read by everybody; the same files, where that can be."""
+    """Shows those that are built, to be read by everybody; the same files, where that can be."""
     shown = place / "environments"
     built = os.environ.get("HUTCH_TEST_ENVIRONMENTS", "")
     if os.path.isdir(built) and subprocess.run(["cp", "-al", built, str(shown)], capture_output=True).returncode != 0:

@@ -1,4 +1,4 @@
-"""What came of one case: of GoogleTest, of pytest, or a program that is a test as a whole."""
+"""Says what came of one case: of GoogleTest, of pytest, or a program that is a test as a whole."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ class Outcome:
     case: str | None
     state: str
     seconds: float
-    text: str = ""  # of a failure the output, of a skip the reason
+    text: str = ""  # a failure's output, a skip's reason
     labels: frozenset = field(default_factory=frozenset)
     user: str = ""  # whose run it was
 

@@ -26,7 +26,7 @@ def read(file):
 
 
 def wrong_entries(entries, tree, top):
-    """What is wrong with the list, a line each: names of no test, tests that may not be here, too many."""
+    """Returns what is wrong with the list, a line each: names of no test, tests that may not be here, too many."""
     labels = tree.labels()
     wrong = []
     for name in entries:

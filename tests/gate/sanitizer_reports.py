@@ -1,4 +1,4 @@
-"""What programs built with sanitizers have reported, whoever started them and whatever became of them.
+"""Collects what programs built with sanitizers have reported, whoever started them and whatever became of them.
 
 They write each report into a file of its own in the build tree (tests/support/sanitizer_options.cc).
 """
@@ -49,7 +49,7 @@ def _failure(summary, reports, user):
 
 
 def _summary(text):
-    """The same for each report of one defect: without addresses and process ids."""
+    """Returns one text for each report of one defect: without addresses and process ids."""
     said = re.search(r"^SUMMARY: (.*)", text, re.M) or re.search(r"^(.*runtime error: .*)", text, re.M) or \
         re.search(r"ERROR: (.*)", text) or re.search(r"(\S.*)", text)
     return re.sub(r"0x[0-9a-f]+|==\d+==|\(?pid[ =]\d+\)?", "*", said[1])[:200] if said else "an empty report"

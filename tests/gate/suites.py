@@ -80,7 +80,7 @@ class Tree:
         return cases
 
     def _untold(self, outcomes, labels, code):
-        """What ctest selected and says nothing of, and an end of its own that no failure explains."""
+        """Returns what ctest selected and says nothing of, and an end of its own that no failure explains."""
         told = {outcome.test for outcome in outcomes}
         missing = [Outcome(test, None, FAILED, 0, "ctest says nothing of it", labels[test], self.user)
                    for test in labels if test not in told]
@@ -91,7 +91,7 @@ class Tree:
         return missing
 
     def _cases_of(self, test, labels):
-        """What the suite has told of its cases, and whether it told of all."""
+        """Returns what the suite has told of its cases, and whether it told of all."""
         report = self._reports / f"{test}.jsonl"
         if not report.exists():
             return [], False
@@ -146,7 +146,7 @@ def _not_found(element):
 
 
 def _reason(element, output):
-    """What the test said as it skipped: GoogleTest's message, or the last line."""
+    """Returns what the test said as it skipped: GoogleTest's message, or the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("[", "Note:", "Running main"))]
     messages = [line for line in said if not re.match(r".*\.cc:\d+: Skipped$", line)]

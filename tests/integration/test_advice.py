@@ -1,4 +1,4 @@
-"""What is advised can be done: by the caller where it can help itself, and on the server that says so."""
+"""Tests that what is advised can be done: by the caller where it can help itself, and on the server that says so."""
 
 import json
 import os

@@ -73,7 +73,7 @@ def test_builds_of_earlier_calls_stay_while_they_are_there(tmp_path):
     (first / "hutch-init").unlink()
     text = profile(third, HUTCH_APPARMOR_INSTALLED=str(installed)).stdout
     assert directories(text)[:4] == directories(profile().stdout) and directories(text)[4:] == [str(second), str(third)]
-    # What an earlier version attached is not kept: the rest is this version's.
+    # Lines that an earlier version attached are not kept: the rest is this version's.
     installed.write_text(installed.read_text().replace("userns,", "capability,"))
     assert profile(third, HUTCH_APPARMOR_INSTALLED=str(installed)).stdout == text
     installed.write_text("@{hutch_bin} = /usr/bin " + str(tmp_path / "*") + "\n")
@@ -119,7 +119,7 @@ def test_where_it_is_needed_sudo_does_it_once(tmp_path, host):
     third = build(tmp_path / "third")
     assert host(third).returncode == 0
     assert directories((tmp_path / "installed").read_text())[4:] == [str(first), str(second), str(third)]
-    # Of an earlier version of the profile nothing is known.
+    # An earlier version of the profile is not known.
     (tmp_path / "installed").write_text(installed.replace("{,-box,-init}", ""))
     assert host(second).returncode == 0 and directories((tmp_path / "installed").read_text()) == directories(installed)
     assert len((tmp_path / "asked").read_text().splitlines()) == 3

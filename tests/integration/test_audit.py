@@ -163,7 +163,7 @@ def test_it_is_followed(world):
     patience = threading.Timer(60, follower.kill)
     patience.start()
     try:
-        follower.stdout.readline()  # of what was there
+        follower.stdout.readline()  # a line about what was there
         world.run(f"curl -sS http://web.test:{world.port}/followed", "bash")
         assert json.loads(follower.stdout.readline())["path"] == "/followed"
         session = world.call("create_session")["session_id"]

@@ -1,10 +1,13 @@
 """How much one principal has at work at once over HTTP, and that nobody else waits for it."""
 
+import concurrent.futures
 import json
 import select
+import threading
 
 import pytest
 
+from boxes import until
 from http_server import JSON_HEADERS, HttpClient, Server
 from hutch_client import LEGACY, MODERN
 from test_http_auth import bearer, token
@@ -57,3 +60,29 @@ def test_a_rate_is_for_others_than_local_alone(state, configuration):
         local = HttpClient(server, LEGACY, bearer(token(state)))
         for _ in range(5):
             assert local.call("list_sessions")["sessions"] == []
+
+
+def test_a_flood_of_starts_keeps_nobody_else_from_starting(state):
+    """Places for starts are all principals': whose calls wait in turns does not take them all."""
+    at_once, each = 52, 4  # far more than are started at once on a small machine
+    with Server(state, no_auth=False) as server, concurrent.futures.ThreadPoolExecutor(at_once) as threads:
+        alice = HttpClient(server, MODERN, bearer(token(state, "--principal", "alice")))
+        bob = HttpClient(server, MODERN, bearer(token(state, "--principal", "bob")))
+        is_answered = threading.Event()
+        started = []
+
+        def flood():
+            for _ in range(each):
+                if not is_answered.is_set():
+                    started.append(alice.call("create_session")["status"])
+
+        flooders = [threads.submit(flood) for _ in range(at_once)]
+        until(lambda: started, what="the first of hers")
+        session = bob.call("create_session")
+        before = len(started)
+        is_answered.set()
+        assert bob.call("run_code", code="6 * 7", session_id=session["session_id"])["status"] == "completed"
+        for one in flooders:
+            one.result()
+        assert before < at_once * each // 2, "he waited for most of hers"
+        assert set(started) <= {"ready", "running"}

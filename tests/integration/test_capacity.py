@@ -53,7 +53,7 @@ def test_a_machine_at_its_limit_says_when_to_try_again(state, machine):
         assert rows(state, "SELECT status FROM sessions WHERE name = 'second'") in ([], [("destroyed",)])
         left = os.listdir(f"{state}/sessions")
         assert left == [first["session_id"]], left
-        # What lives goes on, and with the first one gone there is room: the kernel frees it a moment later.
+        # The living one goes on, and with the first one gone there is room: the kernel frees it a moment later.
         assert client.run("6 * 7", session_id=first["session_id"])["status"] == "completed"
         client.call("delete_session", session_id=first["session_id"])
         second = client.call("create_session", name="second")

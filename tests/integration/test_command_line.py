@@ -1,4 +1,4 @@
-"""What the commands say at a shell: languages by suffix, JSON, usage errors, files that are there."""
+"""Tests what the commands say at a shell: languages by suffix, JSON, usage errors, files that are there."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the commands print: all of it, or the exit status says that some is lost."""
+"""Tests what the commands print: all of it, or the exit status says that some is lost."""
 
 import signal
 import subprocess
@@ -85,7 +85,7 @@ os.symlink('/etc/passwd', 'out.lnk')
 
 
 def test_files_of_the_code_can_be_saved(hutch, tmp_path):
-    """What obeys a file with a dot in front is not handed one, and nothing is written through a link or over a file."""
+    """Programs that obey files with a dot in front are not handed one, and nothing is written through a link or over a file."""
     ended = hutch("run", "--save", "kept", "-", code=FILES)
     saved = {str(path.relative_to(tmp_path / "kept")) for path in (tmp_path / "kept").rglob("*") if path.is_file()}
     assert ended.returncode == 0 and saved == {"out.txt", "deep/er/b ü.bin", "linked/f", "link\x1b[2K"}, ended.stderr

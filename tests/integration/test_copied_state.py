@@ -105,7 +105,7 @@ def test_a_copys_sessions_have_ids_of_their_own(state, copy):
             assert os.stat("/etc/passwd").st_uid == 0, "the link was followed"
             said = b"".join(other.errors).decode()
             assert "copied, moved or restored: its sessions (1)" in said, said
-            # Those that are made in it do not meet the original's either.
+            # Sessions that are made in it do not meet the original's either.
             made = other.call("create_session")["session_id"]
             assert not set(owners(copy, made).values()) & (set(before.values()) | set(now.values()))
         with Client(copy) as again:
@@ -177,7 +177,7 @@ def end_boxes_only(state):
 
 
 def rename_as_before(session):
-    """What an older hutch called them."""
+    """Gives them the names of an older hutch."""
     for directory in cgroups_of([session]):
         os.rename(directory, os.path.join(os.path.dirname(directory), f"hutch-{session}"))
 

@@ -104,7 +104,7 @@ KILLS = int(os.environ.get("HUTCH_CRASH_KILLS", "500"))
 SESSIONS = ["one", "two", "three"]
 CLIENTS = 3
 SECONDS = 180  # 500 kills take about two minutes on two busy CPUs
-# What a run may say that was in something killed; a run of bash is a process of its own.
+# A run may say these that was in something killed; a run of bash is a process of its own.
 KILLED = {"sandbox_lost", "interpreter_died", "signal"}
 
 

@@ -54,14 +54,14 @@ def world(module_state, tmp_path_factory):
 
 
 def asked(world, name, path="/", options=""):
-    """What the host got, and what the code did."""
+    """Returns what the host got, and what the code did."""
     world.api.headers.clear()
     run = world.run(f"curl -sS {options} 'https://{name}.api.test:{world.port}{path}'", "bash")
     return world.api.headers[-1] if world.api.headers else None, run
 
 
 def test_rules_for_requests_hold_with_a_credential_too(world):
-    """Of a host that rules name, a credential opens nothing besides."""
+    """A credential for a host that rules name opens nothing besides."""
     config = world.folder / "narrow.toml"
     config.write_text(f"[network]\nallow = [\"GET token.api.test:{world.port}/v1/*\"]\ncredentials = [\"token\", \"basic\"]\n"
                       "[network.addresses]\n\"token.api.test\" = \"127.0.0.1\"\n\"basic.api.test\" = \"127.0.0.1\"\n")
@@ -163,7 +163,7 @@ def test_an_answer_that_nobody_could_look_through_is_refused(world):
 
 
 def test_an_answer_is_not_had_in_pieces(world):
-    """Of which none would be the value."""
+    """No piece would be the value."""
     got, run = asked(world, "token", "/headers", "-H 'Range: bytes=0-9' -H 'If-Range: x'")
     assert got and "Range" not in got and "If-Range" not in got, run
 

@@ -1,4 +1,4 @@
-"""What a deleted session leaves: its record and the audit, and nothing that its user said, wrote or named."""
+"""Tests what a deleted session leaves: its record and the audit, and nothing that its user said, wrote or named."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ NOTE = "its session was deleted, and its output with it"
 
 
 def files_with(state, text):
-    """Of the state directory; what was shared is somebody else's by now."""
+    """Returns such files of the state directory; what was shared is somebody else's by now."""
     found = []
     for directory, _, names in os.walk(state):
         for path in (pathlib.Path(directory, name) for name in names):

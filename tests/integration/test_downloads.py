@@ -1,4 +1,4 @@
-"""What hosts of packages have answered is kept outside for all sessions: by the rules of HTTP, and of nobody's making."""
+"""Tests that answers of hosts of packages are kept outside for all sessions: by the rules of HTTP, and of nobody's making."""
 
 import json
 import subprocess

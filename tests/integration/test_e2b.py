@@ -81,6 +81,9 @@ def test_codes_of_terminals_come_as_they_were_written(sandbox):
     assert "".join(sandbox.run_code(f"import sys; _ = sys.stderr.write({written!r})").logs.stderr) == written
     sandbox.files.write("/tmp/written", written)
     assert sandbox.commands.run("cat /tmp/written; cat /tmp/written >&2").stdout == written
+    assert sandbox.run_code(f"class Shown:\n    def __repr__(self): return {written!r}\nShown()").text == written
+    failure = sandbox.run_code("raise ValueError('\x1b[31mred\x1b[0m')").error
+    assert failure.value == "\x1b[31mred\x1b[0m" and "ValueError: \x1b[31mred\x1b[0m" in failure.traceback
 
 
 @pytest.mark.slow
@@ -282,7 +285,7 @@ def test_a_command_outlives_its_client(sandbox):
 
 
 def test_standard_input(sandbox):
-    """What is sent to a command reaches it as it comes, and ends when it is said to."""
+    """Input that is sent to a command reaches it as it comes, and ends when it is said to."""
     lines = []
     cat = sandbox.commands.run("while read line; do echo got $line; done; echo end", background=True, stdin=True)
     sandbox.commands.send_stdin(cat.pid, "one\n")

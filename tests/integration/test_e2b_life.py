@@ -247,7 +247,7 @@ def test_what_the_command_line_asks_for(server, sandbox, options):
 def test_metrics(sandbox, module_state):
     shown = subprocess.run([hutch_binary(), "sessions", "show", sandbox.sandbox_id, "--json", "--state-dir", module_state], capture_output=True, check=True)
     isolation = json.loads(shown.stdout)["isolation"]
-    # Of the older kind processor time is a hierarchy of its own, which no box has a part of.
+    # In the older kind processor time is a hierarchy of its own, which no box has a part of.
     memory_is_counted, time_is_counted = "cgroup" in isolation["memory"], isolation["cpus"] == "cgroup v2"
     sandbox.run_code("held = bytearray(50_000_000)")
     busy = sandbox.commands.run("while :; do :; done", background=True)

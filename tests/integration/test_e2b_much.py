@@ -1,4 +1,4 @@
-"""What is much, by E2B's own Python SDK: long results, many commands at once, many files in one request."""
+"""Tests what is much, by E2B's own Python SDK: long results, many commands at once, many files in one request."""
 
 import asyncio
 import json

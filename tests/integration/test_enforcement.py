@@ -66,7 +66,7 @@ def test_the_levels_follow_from_what_the_box_found(shared):
         assert enforcement[always] == "hard"
 
 
-# What a level promises. `hard`: more is not to be had. `watched`: whoever is seen beyond is ended with the
+# Each level promises something. `hard`: more is not to be had. `watched`: whoever is seen beyond is ended with the
 # cause. Each program asks for several times its limit and says what it got.
 GREEDY = {
     "memory_mb": ("oom", "kept = [bytearray(b'x' * (4 << 20)) for _ in range(500)]\nprint('got', 500 * 4)"),

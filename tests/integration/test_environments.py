@@ -122,7 +122,7 @@ def test_psutil_and_free_tell_what_is_used(interpreter):
 
 
 def test_it_takes_less_than_two_gigabytes():
-    """Of a disk, with its browser, and by the length of its files: the documents say 1.8 GB."""
+    """It does so on a disk, with its browser, and by the length of its files: the documents say 1.8 GB."""
     needs(environments.python().exists(), environments.MISSING)
     place = (environments.directory() / NAME).resolve()
     entries = {(entry.st_dev, entry.st_ino): entry for folder, folders, files in os.walk(place)
@@ -254,7 +254,7 @@ def test_files_of_the_user_that_are_called_like_the_librarys_leave_the_browser_a
 
 
 def test_a_session_looks_through_no_fonts(interpreter):
-    """What fontconfig, the host's and the browser's, and matplotlib keep of fonts has come with the environment: none writes its own."""
+    """Caches of fonts of fontconfig, the host's and the browser's, and of matplotlib have come with the environment: none writes its own."""
     session = interpreter.call("create_session")["session_id"]
     assert said(interpreter, FONTS_OF_ALL, session_id=session) == "False"
     told = said(interpreter, "FC_DEBUG=144 fc-list 2>&1 || true", "bash", session_id=session)
@@ -488,7 +488,7 @@ def test_a_build_without_a_box_has_no_caches_of_fonts(scripts, tmp_path):
 
 @pytest.mark.slow
 def test_the_next_build_where_boxes_run_makes_the_caches_of_fonts(workshop):
-    """Of what is there: nothing is installed anew, and who uses what had none keeps it."""
+    """They are made of what is there: nothing is installed anew, and who uses what had none keeps it."""
     bin_folder, share = workshop.folder / "installed/bin", workshop.folder / "installed/share"
     bin_folder.mkdir(parents=True)
     shutil.copytree(pathlib.Path(hutch_binary()).parents[1] / "share/hutch/environments", share / "hutch/environments")

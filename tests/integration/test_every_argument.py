@@ -10,7 +10,7 @@ import pytest
 from hutch_client import Client
 from test_bad_input import GOOD
 
-BOUND = 62_000  # of a text, with some room
+BOUND = 62_000  # for a text, with some room
 WRONG = {"string": [5, True, [], {}], "integer": ["x", True, [], 1.5], "number": ["x", True, []], "boolean": ["x", 1, []],
          "array": ["x", 5, {}], "object": ["x", 5, []]}
 LARGE = "x" * 500_000
@@ -65,7 +65,7 @@ def test_no_value_of_an_argument_is_too_much(client, tool):
 
 @pytest.mark.parametrize("tool", sorted(GOOD))
 def test_half_a_character_fails_no_message(client, tool):
-    """Of any text it is told what became of it; in a number or the like it is of the wrong type."""
+    """A result tells what became of it in any text; in a number or the like it is of the wrong type."""
     [listed] = [one for one in client.request("tools/list")["tools"] if one["name"] == tool]
     for name, schema in listed["inputSchema"]["properties"].items():
         value = {"array": ["HALF"], "object": {"a": "HALF"}}.get(schema["type"], "HALF")

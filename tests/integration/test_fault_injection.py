@@ -23,7 +23,7 @@ from database import rows
 from hutch_client import ToolError
 from trial import Trial, descriptors_of
 
-# What a call is likely to fail with; for the others EIO.
+# A call is likely to fail with these; for the others EIO.
 ERRNO = {"openat": "EMFILE", "open": "EMFILE", "pipe2": "EMFILE", "socket": "EMFILE", "socketpair": "EMFILE",
          "dup": "EMFILE", "dup2": "EMFILE", "fcntl": "EMFILE", "memfd_create": "EMFILE",
          "epoll_create1": "EMFILE", "accept4": "EMFILE", "eventfd2": "EMFILE", "signalfd4": "EMFILE",
@@ -278,7 +278,7 @@ TOLERATED_IN_BOX = [
     (r"wait4", r".*", "a wait for a child of one's own cannot fail; the box is up by then"),
     (r"flock|poll", r".*EINTR", "tried again"),
 ]
-# Those after which nobody is left to say which step it was: no memory, and what libc ends the process for.
+# After these nobody is left to say which step it was: no memory, and what libc ends the process for.
 DIES = [(r"brk|mmap|munmap|mprotect|madvise", r".*"), (r"futex", r".*")]
 
 

@@ -144,7 +144,7 @@ def test_the_name_of_a_directory_looks_like_no_other_line_of_a_list(client):
 
 
 def test_the_text_of_a_write_is_short(client):
-    client.run("1")  # what is said once, of the session
+    client.run("1")  # some words are said once, about the session
     assert client.result("write_file", path="a", content="one")["content"][0]["text"] == "created /workspace/a (3 bytes)"
     edited = client.result("edit_file", path="a", old_text="n", new_text="r")["content"][0]["text"]
     assert edited == "edited /workspace/a: 1 replaced, in line 1 (3 bytes)"

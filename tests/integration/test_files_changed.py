@@ -1,4 +1,4 @@
-"""What a run says of the files that changed while it was on."""
+"""Tests what a run says of the files that changed while it was on."""
 
 from boxes import until
 

@@ -1,4 +1,4 @@
-"""What people run into in their first hour: identities, memory, the size of the machine, errors told twice."""
+"""Tests what people run into in their first hour: identities, memory, the size of the machine, errors told twice."""
 
 import os
 import pathlib

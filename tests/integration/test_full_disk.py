@@ -11,7 +11,7 @@ from changed_host import changed_hutch, why_not
 from conftest import needs
 from hutch_client import Client
 
-ROOMY = 200_000  # of a file that must not fit
+ROOMY = 200_000  # for a file that must not fit
 
 
 @pytest.fixture
@@ -79,6 +79,18 @@ def test_variables_that_find_no_room_are_told_of_once(server):
     server.run("x = 3", session_id=session)
     stored = server.filler.parent / "sessions" / session / "state/python"
     until(stored.exists, what="a snapshot")
+
+
+def test_a_pause_that_finds_no_room_says_so(server):
+    session = server.run("x = 1")["session_id"]
+    fill_until(server, 2_000_000)
+    server.run("x = bytearray(1_000_000)", session_id=session)
+    server.call("pause_session", session_id=session)
+    until(lambda: "is being stored" not in server.call("pause_session", session_id=session)["note"], what="the end of storing")
+    (listed,) = server.call("list_sessions")["sessions"]
+    assert "since the host's disk is nearly full, and what python knows is not stored" in listed["note"], listed
+    assert server.call("pause_session", session_id=session)["note"] == listed["note"]
+    assert server.run("len(x)", session_id=session)["outputs"][0]["text"] == "1000000"
 
 
 def refused(client, tool, **arguments):

@@ -1,4 +1,4 @@
-"""What hostile clients send, each of it against a server that goes on answering others."""
+"""Tests what hostile clients send, each of it against a server that goes on answering others."""
 
 import json
 import resource
@@ -40,7 +40,7 @@ def head(*lines, request="POST /mcp HTTP/1.1"):
 
 
 def answer_to(server, *pieces, timeout=30):
-    """What a raw connection gets back, until the server closes it."""
+    """Returns what a raw connection gets back, until the server closes it."""
     with server.socket(timeout) as raw:
         try:
             for piece in pieces:
@@ -93,7 +93,7 @@ def test_a_chunked_body_that_never_says_so(server):
         for _ in range(200):
             raw.sendall(chunk)
         answer = read_all(raw)
-    # What comes after too much is read for a moment, so that the client sees why, and not kept.
+    # The rest after too much is read for a moment, so that the client sees why, and not kept.
     assert status_of(answer) == 413
     assert server.memory_kib() - before < 300 * 1024
 

@@ -47,7 +47,7 @@ class Request:
         self.headers = {"Host": HOST, "Content-Type": "application/json",
                         "Accept": "application/json, text/event-stream", **headers}
         self.message = message
-        self.body = None  # what is sent instead of the message
+        self.body = None  # sent instead of the message
 
     @property
     def meta(self):
@@ -146,7 +146,7 @@ def check(port, request, expected, has_id=True):
     assert (status, answer["error"]["code"]) == (expected[0], code), answer
     assert word in answer["error"]["message"]
     assert fields["content-type"] == "application/json" and "mcp-session-id" not in fields
-    # What was read has its id, what was not has none; null is no id.
+    # A message that was read has its id, another has none; null is no id.
     assert ("id" in answer) == has_id
     if has_id:
         assert answer["id"] == 7

@@ -19,7 +19,7 @@ CONFIGURATION = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "hap
 
 
 class ThroughProxy:
-    """The same as Server for HttpClient, over TLS."""
+    """It serves HttpClient as Server does, over TLS."""
 
     def __init__(self, port, certificate):
         self.port = port

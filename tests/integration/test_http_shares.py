@@ -1,4 +1,4 @@
-"""What is shared over HTTP: a client that may be on another machine is told no path of this one."""
+"""Tests what is shared over HTTP: a client that may be on another machine is told no path of this one."""
 
 import json
 import os

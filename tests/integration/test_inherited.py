@@ -1,4 +1,4 @@
-"""What a server inherits from whoever started it (signals, mask, limits, descriptors) changes nothing.
+"""Tests that what a server inherits (signals, mask, limits, descriptors) changes nothing.
 
 ctest, timeout and node put some of it right before a test sees it, so it is set here, at the last moment.
 """
@@ -45,7 +45,7 @@ def client(state):
     ("javascript", "globalThis.kept = 1; while (true) {}"),
     ("bash", "sleep 60")])
 def test_a_timeout_interrupts(client, language, code):
-    client.run("1", language)  # of the run's second, none is for the start of its interpreter
+    client.run("1", language)  # the run's second has no start of its interpreter in it
     run = client.run(code, language, timeout_seconds=1)
     assert run["status"] == "timed_out" and run["error"]["cause"] == "timeout", run
     if language != "bash":
@@ -61,7 +61,7 @@ def test_ends_are_noticed_and_signals_are_as_they_come(client):
     assert client.run("exit 5", "bash")["exit_code"] == 5
     ignored = client.run("grep -E '^Sig(Blk|Ign)' /proc/self/status", "bash")["stdout"].split()
     assert int(ignored[1], 16) == 0, "nothing is blocked"
-    # Those above 31 are the C library's own.
+    # Signals above 31 are the C library's own.
     assert int(ignored[3], 16) & 0x7fffffff & ~(1 << (signal.SIGPIPE - 1)) == 0, "nothing is ignored"
 
 

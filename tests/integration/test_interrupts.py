@@ -66,7 +66,7 @@ def test_bash_keeps_what_a_stopped_run_has_set(client):
 
 
 def test_os_system_is_interrupted(client):
-    client.run("1")  # of the run's second, none is for the start of its interpreter
+    client.run("1")  # the run's second has no start of its interpreter in it
     started = time.monotonic()
     run = client.run("import os\nos.system('sleep 60')", timeout_seconds=1)
     assert run["status"] == "timed_out"
@@ -89,7 +89,7 @@ def test_cancelled_notification_interrupts_and_sends_nothing(client):
 def test_a_wait_that_is_cancelled_does_not_end_the_session(client, state):
     session = client.run("kept = 5")["session_id"]
     run = client.run("import time; time.sleep(1)", background=True)["run_id"]
-    other = Client(state).__enter__()  # what is left of it is the measure of the time
+    other = Client(state).__enter__()  # the rest of it is the measure of the time
     measure = other.run("1")["session_id"]
     wait = client.start_tool("get_run", run_id=run, wait_seconds=50)
     client.notify("notifications/cancelled", {"requestId": wait})

@@ -1,4 +1,4 @@
-"""What counts as a session, what goes by itself and what never does, whatever the clock says."""
+"""Tests what counts as a session, what goes by itself and what never does, whatever the clock says."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What packages start hutch with: the words that clients are told to start it by, and a bundle's settings as its arguments."""
+"""Tests what packages start hutch with: the words that clients are told to start it by, and a bundle's settings as its arguments."""
 
 import json
 import os

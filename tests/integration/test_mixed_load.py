@@ -17,7 +17,7 @@ from test_soak import available_mb, count, wait_until_as_before
 
 SESSIONS = int(os.environ.get("HUTCH_MIXED_SESSIONS", "100"))
 RUNS = int(os.environ.get("HUTCH_MIXED_RUNS", "100"))
-# What a session takes with its three interpreters.
+# A session takes this with its three interpreters.
 SESSION_MB = 100
 SEED = int(os.environ.get("HUTCH_MIXED_SEED", "1"))
 

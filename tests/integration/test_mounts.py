@@ -95,7 +95,7 @@ def test_what_the_host_obeys_stays_as_it_is(state, folder, missing):
     (folder / "sub/project/.git").mkdir(parents=True)
     own(folder)
     options = {}
-    if missing:  # what the init of tests/security/weak_init does without
+    if missing:  # the init of tests/security/weak_init does without them
         pathlib.Path(state, "without").write_text(missing)
         program = pathlib.Path(hutch_binary())
         options = {"binary": str(program.parent.parent / "weak/bin" / program.name), "env": {"HUTCH_ZYGOTE": "0"}}

@@ -1,4 +1,4 @@
-"""What clients, git and editors of the host obey in a folder that sessions may write to, and the work beside it."""
+"""Tests what clients, git and editors of the host obey in a folder that sessions may write to, and the work beside it."""
 
 import os
 import pathlib

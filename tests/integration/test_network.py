@@ -62,7 +62,7 @@ def test_an_allowed_host_is_reached_by_its_name(world):
     run = world.run(f"curl -sS http://{world.web}/a http://{world.web}/b", "bash")
     assert run["stdout"] == f"GET /a {world.web}\nGET /b {world.web}\n", run
     assert run["network"]["allowed"] == [world.web] and "refused" not in run["network"]
-    # What the door has counted when the run is over; of a connection that ends with it, in the next one.
+    # A run has what the door has counted when it is over; a connection that ends with it counts in the next one.
     runs = [run, *(world.run("sleep 0.1", "bash") for _ in range(20) if run["network"]["bytes"] == 0)]
     assert sum(one.get("network", {}).get("bytes", 0) for one in runs) > 100, runs
 

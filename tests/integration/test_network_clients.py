@@ -70,7 +70,7 @@ class Get {
   }
 }
 """
-# What has to be there, the file to write, and how the client comes about.
+# Each has what has to be there, the file to write, and how the client comes about.
 MADE = {
     "go": ("/usr/local/go/bin/go", "get.go", GO, "[ -x get ] || /usr/local/go/bin/go build get.go"),
     "java": ("/usr/bin/javac", "Get.java", JAVA, "[ -e Get.class ] || javac Get.java"),
@@ -110,7 +110,7 @@ def check(world, name, command, told):
         pytest.skip(f"no /usr/bin/{name} on this machine")
     for url in WAYS.values():
         url = url.format(world)
-        # What the host answers is no repository: git says so, with what it has read.
+        # The host's answer is no repository: git says so, with what it has read.
         run = world.run(told + command.replace("URL", url) + " 2>&1", "bash")
         reached = ANSWER.search(run["stdout"]) or name == "git" and "not valid" in run["stdout"]
         assert reached and ("refused" not in run["network"]), (url, run)

@@ -123,7 +123,7 @@ def test_what_cannot_be_done_over_http2_is_said(world):
     (signed, old), run = answers_of(world, f"return [await once('{world.at('signed')}', '/x'), await once('{world.old}', '/x')];")
     assert signed["status"] == 403 and "HTTP/1.1 only" in signed["body"], signed
     assert old["status"] == 502 and "HTTP/2" in old["body"], old
-    # The same hosts by HTTP/1.1, which both clients and hosts may have besides.
+    # These hosts speak HTTP/1.1, too, which both clients and hosts may have besides.
     assert world.run(f"curl -sS -o /dev/null -w '%{{http_code}}' https://{world.old}/x", "bash")["stdout"] == "200"
 
 

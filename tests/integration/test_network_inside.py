@@ -69,7 +69,7 @@ def test_no_request_asks_for_another_than_its_line(world):
 
 
 def test_a_narrower_rule_that_is_left_ends_what_a_wider_one_has_let_through(world):
-    """Of a connection that was opened under a wider rule, nobody would look at the next request."""
+    """Nobody would look at the next request of a connection that was opened under a wider rule."""
     session = world.call("create_session")["session_id"]
     allow = [hutch_binary(), "--state-dir", world.state, "sessions", "allow", session]
     subprocess.run([*allow, world.api, world.web], check=True, capture_output=True)

@@ -71,7 +71,7 @@ def test_a_host_that_speaks_first(world):
 def test_others_are_reached_without_it(world):
     world.proxy.asked.clear()
     run = world.run(f"curl -sS http://{world.near}/", "bash")
-    assert "finds no address" in refused(run)[world.near], run  # of this machine's own name service
+    assert "finds no address" in refused(run)[world.near], run  # this machine's own name service has said so
     assert world.proxy.asked == []
 
 
@@ -83,7 +83,7 @@ def test_the_variables_of_other_programs_say_it_too(module_state, tmp_path):
         with client_of(module_state, tmp_path, network, https_proxy=f"http://{where}") as client:
             run = client.run(f"curl -sS http://{host}/ http://{near}/", "bash")
             assert "answered 407 Proxy Authentication Required" in refused(run)[host], run
-            assert run["stdout"].splitlines()[-1] == f"GET / {near}", run  # what has its address from the operator
+            assert run["stdout"].splitlines()[-1] == f"GET / {near}", run  # its address is from the operator
         with client_of(module_state, tmp_path, network, HTTPS_PROXY=f"x:y@{where}") as client:
             assert client.run(f"curl -sS http://{host}/", "bash")["stdout"] == f"GET / {host}\n"
 

@@ -1,4 +1,4 @@
-"""What goes on and on: WebSockets, streams of events, and large bodies, by each way through the door."""
+"""Tests what goes on and on: WebSockets, streams of events, and large bodies, by each way through the door."""
 
 import pytest
 

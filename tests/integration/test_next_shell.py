@@ -15,7 +15,7 @@ def test_the_shell_that_waits_for_the_next_run(client):
     client.run("x=1; mkdir d; cd d", "bash")
     until(lambda: client.run(NEXT_SHELLS)["stdout"] == "1\n")
     assert client.run("echo $x $SECONDS ${PWD##*/} ${OLDPWD##*/}; ls /proc/self/fd | wc -l; x=2", "bash")["stdout"] == "1 0 d workspace\n4\n"
-    # What has changed since it was started is seen.
+    # Changes since it was started are seen.
     client.run("import os; os.rmdir('d')")
     gone = client.run("echo $x $PWD", "bash")
     assert gone["stdout"] == "2 /workspace\n" and "d is gone" in gone["stderr"], gone

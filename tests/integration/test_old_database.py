@@ -23,7 +23,7 @@ def age(database):
                 continue
             columns = ", ".join(row[1] for row in made.execute(f"PRAGMA main.table_info({table})"))
             made.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}")
-        # What it said of its limits then.
+        # It said this of its limits then.
         made.execute("UPDATE main.sessions SET isolation = ?",
                      (json.dumps({"memory": "cgroup v1", "processes": "rlimit", "disk": "watched"}),))
         made.execute("PRAGMA main.user_version = 1")

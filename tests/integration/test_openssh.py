@@ -55,7 +55,7 @@ def unpacked(directory):
 
 @pytest.fixture(scope="module")
 def command(shared, tmp_path_factory):
-    """What starts sshd in the box."""
+    """Returns what starts sshd in the box."""
     needs(shutil.which("ssh") and shutil.which("ssh-keygen"), "OpenSSH's client")
     installed = shutil.which("sshd", path=SBIN)
     if installed:

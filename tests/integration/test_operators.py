@@ -1,4 +1,4 @@
-"""What those who run `hutch serve` see of it: whether it is ready, what it logs, what it makes of SIGHUP."""
+"""Tests what those who run `hutch serve` see of it: whether it is ready, what it logs, what it makes of SIGHUP."""
 
 import json
 import os
@@ -124,7 +124,7 @@ def test_a_full_disk_is_507_and_reading_and_deleting_go_on(state, tmp_path):
         ids = [create()[1]["sandboxID"] for _ in range(2)]
         path = f"/sandboxes/{ids[0]}/files?path=/workspace/a.txt"
         assert server.request("POST", path, b"kept", {"Content-Type": "application/octet-stream"})[0] == 201
-        large = f"/sandboxes/{ids[1]}/files?path=/workspace/large"  # what is deleted makes room for the record of that
+        large = f"/sandboxes/{ids[1]}/files?path=/workspace/large"  # the deleted file makes room for the record of that
         assert server.request("POST", large, b"x" * 200_000, {"Content-Type": "application/octet-stream"})[0] == 201
         assert metric(server, "hutch_disk_full") == 0
         filler = pathlib.Path(f"/proc/{server.process.pid}/root{state}/filler")
@@ -244,7 +244,7 @@ def test_sighup_takes_what_can_change_and_names_the_rest(state):
         assert client.result("create_session")["isError"]
         said(server, "GET /openapi.json 200")  # the level
 
-        # What waits is told of again.
+        # Settings that wait are told of again.
         server.process.send_signal(signal.SIGHUP)
         assert "state_dir" in said(server, "hold with the next start only", times=2)
         assert "changed: nothing" in said(server, "was read anew", times=2)

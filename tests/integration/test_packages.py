@@ -57,7 +57,7 @@ WAYS = {"shell": "!pip install --quiet {0}", "magic": "%pip install --quiet {0}"
 
 @pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == "shell" else pytest.mark.slow) for way in WAYS])
 def test_an_import_in_the_cell_that_installs(open_session, way):
-    """Of what nobody has, and of what the environment has in another version."""
+    """One package nobody has, the other the environment has in another version."""
     session = open_session.call("create_session")["session_id"]
     cell = (f"try: import humanize\nexcept ImportError: print('not there')\n{WAYS[way].format('humanize==4.9.0')}\n"
             f"{WAYS[way].format('tabulate==0.8.10')}\nimport humanize, tabulate\nfrom importlib.metadata import version\n"
@@ -159,7 +159,7 @@ def test_what_is_being_installed_is_waited_for(open_session):
     by_hand = open_session.run("./pip install nosuch", "bash", session_id=session, background=True)
     open_session.run("while not os.path.exists('on2'): time.sleep(0.01)", session_id=session)
     assert "`pip install nosuch` is on; then run this again" in open_session.run("import nosuch", session_id=session)["stderr"]
-    # What nobody can look for any more fails as it would have.
+    # An import that nobody can look for any more fails as it would have.
     run = open_session.run("held = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\nexcept OSError: pass\nimport nosuch2", session_id=session)
     assert "ModuleNotFoundError" in run["stderr"] and open_session.run("for one in held: os.close(one)", session_id=session)["status"] == "completed"
     open_session.run("open('go2', 'w').close()", session_id=session)
@@ -171,6 +171,26 @@ def test_what_is_being_installed_is_waited_for(open_session):
     assert "`npm install nosuch` is on; then run this again" in open_session.run("require('nosuch')", "javascript", session_id=session)["stderr"]
     open_session.call("cancel_run", run_id=titled["run_id"])
     assert "install_packages installs it" in open_session.run("import nosuch", session_id=session)["stderr"]
+
+
+@pytest.mark.slow  # for the five seconds in which an install says nothing
+def test_an_install_that_goes_on_says_how_many_bytes_are_there(open_session):
+    """By a pip of the test's own, which is found in the working directory."""
+    session = open_session.call("create_session")["session_id"]
+    pip = ("import os, time\nprint('Collecting much\\n  Downloading much-2.0-py3-none-any.whl (16.3 MB)')\n"
+           "while not os.path.exists('/workspace/go'): print('Progress 8000000 of 16300000', flush=True); time.sleep(0.1)\n")
+    for name, text in (("__init__.py", ""), ("__main__.py", pip)):
+        open_session.call("write_file", path=f"/workspace/pip/{name}", content=text, session_id=session)
+    installing = open_session.start_tool("install_packages", packages=["much"], session_id=session)
+
+    def running():
+        return [run["run_id"] for run in open_session.call("get_run", session_id=session)["runs"] if run["status"] == "running"]
+    until(running, what="an install that runs")
+    (run_id,) = running()
+    until(lambda: open_session.call("get_run", run_id=run_id)["stdout"] == "much-2.0-py3-none-any.whl: 8.0 MB of 16.3 MB",
+          what="the bytes that are there")
+    open_session.call("write_file", path="/workspace/go", content="", session_id=session)
+    open_session.reply(installing)
 
 
 @pytest.mark.slow
@@ -245,7 +265,7 @@ def test_javascript_and_bash_agree_on_what_npm_installed(open_session, where):
     for code, text in (("require('mine')", "'of mine'"), ("(await import('mine')).default", "'of mine'"), (child, "'of mine\\nof mine\\n'")):
         run = open_session.run(code, "javascript", session_id=session)
         assert [output["text"] for output in run["outputs"]] == [text], run
-    assert open_session.run(REQUIRES, "bash", session_id=session)["stdout"] == "of mine\nof mine\n"
+    assert open_session.run(REQUIRES, "bash", session_id=session)["stdout"] == "of mine\n" * 2
 
 
 def test_npm(open_session):

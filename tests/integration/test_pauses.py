@@ -1,4 +1,4 @@
-"""What a pause stops, what goes on after it, and what wakes a session up."""
+"""Tests what a pause stops, what goes on after it, and what wakes a session up."""
 
 import os
 import pathlib
@@ -47,7 +47,7 @@ def test_pause_freezes_and_use_thaws(client):
 
 @pytest.mark.slow
 def test_a_pause_does_not_use_up_the_time_of_a_run(client):
-    session = client.run("1")["session_id"]  # of the run's time, none is for the start of its interpreter
+    session = client.run("1")["session_id"]  # the run's time has no start of its interpreter in it
     request = client.start_tool("run_code", code="import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)",
                                 timeout_seconds=10, session_id=session)
     until(lambda: client.call("list_sessions")["sessions"][0].get("active_runs"))

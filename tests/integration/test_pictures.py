@@ -57,11 +57,24 @@ def test_figures_that_matplotlib_cannot_draw(client, figure):
 def test_a_picture_has_the_figures_own_size_axes_and_words(client):
     """The chart's data has nothing of a second axis or of a ground: only plotly itself draws them."""
     code = ("f = go.Figure([go.Scatter(y=[1, 2]), go.Scatter(y=[20, 10], yaxis='y2')])\n"
-            "f.update_layout(width=640, height=360, yaxis2={'overlaying': 'y', 'side': 'right'}, paper_bgcolor='rgb(0,128,0)')")
+            "f.update_layout(width=640, height=360, yaxis2={'overlaying': 'y', 'side': 'right'}, paper_bgcolor='rgb(0,128,0)',\n"
+            "                title={'text': 'Sales of a year', 'subtitle': {'text': 'in thousands'}}, xaxis_title='the month', yaxis2_title='the other')\n"
+            "_ = f.add_annotation(x=1, y=2, text='the peak')\nf")
     _, (picture,) = pictures(client, code)
     assert picture.size == (640, 360) and picture.getpixel((5, 5)) == (0, 128, 0)
     svg = client.run("print(f.to_image('svg').decode())")["stdout"]
     assert "overaxes-above" in svg and "y2tick" in svg
+    for words in ("Sales of a year", "in thousands", "the month", "the other", "the peak"):
+        assert f">{words}</text>" in svg, words
+
+
+def test_a_picture_has_the_figures_own_theme(client):
+    grounds = {"plotly_dark": "(17, 17, 17)", "ggplot2": "(237, 237, 237)", "plotly": "(229, 236, 246)"}
+    for theme, ground in grounds.items():
+        _, (picture,) = pictures(client, f"go.Figure(go.Scatter(x=[0, 4], y=[0, 4]), {{'template': '{theme}', 'xaxis': {{'dtick': 1}}}})")
+        assert share_of(picture, lambda pixel: str(pixel) == ground) > 0.3, theme
+        svg = client.run(f"print(px.bar(x=['a'], y=[1], template='{theme}').to_image('svg').decode())")["stdout"]
+        assert "rgb" + ground in svg, theme
 
 
 def test_every_kind_of_file(client):

@@ -18,7 +18,7 @@ from hutch_client import Client, ToolError
 from test_crash import check_database, everything_left, rows
 from trial import Trial
 
-# What SQLite writes with, and what makes and removes its files. All but the reply goes through these.
+# SQLite writes with these, and they make and remove its files. All but the reply goes through these.
 DATABASE_CALLS = ("pwrite64", "fdatasync", "ftruncate", "unlink", "mkdir")
 # A box writes records, streams and images with these.
 BOX_CALLS = ("write", "renameat", "mkdirat")

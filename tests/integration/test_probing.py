@@ -35,7 +35,7 @@ def messages(output):
 
 
 def answers(state, data):
-    """What hutch says to these bytes and their end; that it then ends, as it should."""
+    """Returns what hutch says to these bytes and their end; it then ends, as it should."""
     ended = subprocess.run(command(state), input=data, capture_output=True, timeout=60 * PATIENCE)
     assert ended.returncode == 0, ended.stderr
     return messages(ended.stdout)

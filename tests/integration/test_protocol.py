@@ -93,7 +93,7 @@ def silent_members(value, kept=frozenset(), path=""):
 
 
 def test_what_says_nothing_is_left_out(state):
-    """Of every tool's answer, but for what its schema requires."""
+    """Every tool's answer leaves it out, but for what its schema requires."""
     with Client(state, "--packages") as client:
         schemas = {t["name"]: t["outputSchema"] for t in client.request("tools/list")["tools"]}
         tried = set()

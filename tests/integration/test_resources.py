@@ -188,7 +188,7 @@ for n, name in enumerate(('far', 'other')):
 os.symlink('far/real', 'link')""")
     uri = uri_of(client, "/workspace/link")
     client.request("resources/subscribe", {"uri": uri})
-    # What is heard of is the link and the file, not the directory in between.
+    # A subscriber hears of the link and the file, not the directory in between.
     client.run("os.rename('far', 'gone'); os.rename('other', 'far')")
     assert notification(client, "notifications/resources/updated")["uri"] == uri
 

@@ -185,7 +185,7 @@ def test_many_outputs_and_files_share_a_result(client):
         if not where["file"].endswith("/record.json"):
             assert content_of(client, where["file"]) == where["total_bytes"]
             continue
-        # What the box has not put into a file of its own is in the run's record.
+        # An output that the box has not put into a file of its own is in the run's record.
         code = f"import json; print(len(json.load(open('{where['file']}'))['outputs'][{run['outputs'].index(output)}]['text']))"
         assert client.run(code)["stdout"] == f"{where['total_bytes']}\n"
 
@@ -242,6 +242,35 @@ def test_lines_that_were_written_over_are_told_of(client):
     whole = client.call("read_file", path=f"/runs/{table['run_id']}/stdout")
     assert whole["content"] == "id,name\r1,ann\r2,bob\r"
     assert "note" not in client.run("print('a\\r')")
+
+
+COLOURED = """import IPython.core.ultratb, pygments, sys
+from pygments.formatters import TerminalFormatter
+from pygments.lexers import PythonLexer
+class Shown:
+    def __repr__(self): return pygments.highlight('def f(x): return x', PythonLexer(), TerminalFormatter())
+def coloured():
+    try: 1 / 0
+    except ZeroDivisionError: return IPython.core.ultratb.AutoFormattedTB(mode='Context', **colours).text(*sys.exc_info())
+import inspect
+named = inspect.signature(IPython.core.ultratb.AutoFormattedTB.__init__).parameters
+colours = {'theme_name': 'linux'} if 'theme_name' in named else {'color_scheme': 'Linux'}
+'\\x1b[' in coloured(), '\\x1b[' in repr(Shown())"""
+
+
+def test_colours_of_values_and_failures_are_not_sent(shared):
+    """Nobody's model sees them; the record has what was written."""
+    made = shared.run(COLOURED)
+    needs(made["status"] == "completed", "IPython and Pygments")
+    assert made["outputs"][0]["text"] == "(True, True)", made
+    run, text, _ = run_result(shared, "display(Shown())\nShown()")
+    assert [output["text"].strip() for output in run["outputs"]] == ["def f(x): return x"] * 2 and "\x1b" not in text, run
+    run, text, _ = run_result(shared, "print('\\x1b[33mwarned\\x1b[0m', file=sys.stderr)\nraise RuntimeError(coloured())")
+    assert "\x1b" not in json.dumps(run, ensure_ascii=False) + text and run["error"]["message"] in run["stderr"], run
+    assert "traceback" not in run["error"] and "Traceback (most recent call last):\n  cell" not in run["stderr"], run
+    assert text.count("ZeroDivisionError: division by zero") == run["stderr"].count("ZeroDivisionError: division by zero") == 1, text
+    record = shared.call("read_file", path=f"/runs/{run['run_id']}/record.json")["content"]
+    assert "\x1b[" in json.loads(record)["error"]["message"]
 
 
 def test_a_plain_answer_costs_a_model_few_tokens(state):
@@ -327,7 +356,7 @@ def test_what_floods_between_runs_takes_no_later_output_away(client, language, f
     assert run["status"] == "completed"
     until(lambda: client.result("read_file", path=f"/runs/{run['run_id']}/stdout", limit=4, session_id=session)
           .get("structuredContent", {}).get("total_bytes") == 1 << 20, what="the flood")
-    # What floods may be at the limit of this run before its code begins: then that is interrupted.
+    # The flooding run may be at the limit of this run before its code begins: then that is interrupted.
     until(lambda: client.run(stop, language, session_id=session)["status"] == "completed", what="the end of the flood")
     heard = {"python": "print('heard')", "javascript": "console.log('heard')"}[language]
     assert client.run(heard, language, session_id=session)["stdout"] == "heard\n"

@@ -202,7 +202,7 @@ def test_background_runs_and_the_most_of_a_session(client):
     ended = client.call("cancel_run", run_id=runs[0]["run_id"])
     assert ended["status"] == "cancelled" and ended["error"]["cause"] == "cancelled"
     assert client.run("true", "bash", background=True, session_id="busy")["run_id"]
-    # What has an interpreter of its own takes more of the machine.
+    # A run with an interpreter of its own takes more of the machine.
     for _ in range(5):
         assert client.run("import time; time.sleep(60)", background=True, session_id="busy")["run_id"]
     with pytest.raises(ToolError, match="already has 5 background runs beside bash's"):

@@ -141,7 +141,7 @@ def test_what_it_cannot_show_it_says(state, arguments, words):
 
 def time_slice_us(pid):
     """struct sched_attr's `runtime`: Linux tells it since 6.12."""
-    numbers = {"x86_64": 315, "aarch64": 275}  # of sched_getattr(2), for which there is no function
+    numbers = {"x86_64": 315, "aarch64": 275}  # numbers of sched_getattr(2), for which there is no function
     attributes = ctypes.create_string_buffer(56)
     if ctypes.CDLL(None, use_errno=True).syscall(numbers[platform.machine()], pid, attributes, len(attributes), 0) != 0:
         raise OSError(ctypes.get_errno(), "sched_getattr")

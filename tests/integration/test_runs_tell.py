@@ -1,4 +1,4 @@
-"""What an answer says of a run that goes on, waits, was ended, or was not alone."""
+"""Tests what an answer says of a run that goes on, waits, was ended, or was not alone."""
 
 import json
 import re
@@ -153,7 +153,7 @@ def test_a_file_that_a_killed_run_was_writing_is_possibly_incomplete(client, how
             "    if at % (1 << 20) == 0: f.write('half'); f.flush()\n")
     if language == "python":
         code = ("import os, signal, time\nopen('other.txt', 'w').write('whole')\n"
-                # What was written in the moment of the end may have been cut off by it.
+                # A file that was written in the moment of the end may have been cut off by it.
                 "while time.time_ns() < os.stat('other.txt').st_mtime_ns + 200_000_000: pass\n"
                 "f = open('big.csv', 'w'); f.write('half'); f.flush()\n"
                 + {"SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)", "oom": eats}.get(how, "time.sleep(60)"))
@@ -175,7 +175,7 @@ def test_a_file_that_a_killed_run_was_writing_is_possibly_incomplete(client, how
     assert run["status"] in ("failed", "cancelled"), run
     changed = {change["path"]: change.get("possibly_incomplete", False) for change in run["files_changed"]}
     assert changed.pop("/workspace/big.csv") is True, run
-    # Of a kill that nobody knew of beforehand, what was written last is named.
+    # After a kill that nobody knew of beforehand, the file that was written last is named.
     assert changed == {"/workspace/other.txt": False} or not how.startswith("cancel"), run
     client.call("delete_session", session_id=name)
 

@@ -61,6 +61,26 @@ def test_a_run_in_progress_ends_and_costs_what_it_had_not_finished(state):
         assert text(client.call("run_code", session_id="busy", code="x")) == "1"
 
 
+def test_a_run_that_is_to_be_started_anew_is_after_a_stop(state):
+    serves = "import os, time\nprint('from', os.environ['WHOSE'], flush=True)\ntime.sleep(600)"
+    with Server(state, *ENDS) as server:
+        client = HttpClient(server, MODERN)
+        client.call("create_session", name="serving")
+        first = client.call("run_code", session_id="serving", background=True, on_wake="restart", code=serves, env={"WHOSE": "mine"})["run_id"]
+        until(lambda: client.call("get_run", run_id=first).get("stdout") == "from mine\n", what="its word")
+        stop(server)
+    assert not boxes_of(state)
+    with Server(state, *ENDS) as server:
+        client = HttpClient(server, MODERN)
+        woken = client.call("run_code", session_id="serving", code="1")
+        assert f"{first} as run_" in woken["note"], woken
+        assert client.call("get_run", run_id=first)["status"] == "cancelled"
+        runs = client.call("get_run", session_id="serving")["runs"]
+        (second,) = [run["run_id"] for run in runs if run["status"] == "running"]
+        until(lambda: client.call("get_run", run_id=second).get("stdout") == "from mine\n", what="its word")
+        client.call("cancel_run", run_id=second)
+
+
 def test_without_the_option_sessions_live_on(state):
     with Client(state) as keeper:
         with Server(state) as server:

@@ -212,7 +212,7 @@ def test_run_command_saves_pictures(state, tmp_path):
     without = run(PICTURE)
     assert without.returncode == 0 and "--save" in without.stderr and "read_file" not in without.stderr
     target = tmp_path / "out/1.png"
-    for _ in range(2):  # the same picture is there already
+    for _ in range(2):  # the second time the picture is there already
         saved = run(PICTURE, "--save", "out/")
         assert (saved.returncode, saved.stderr) == (0, f"hutch: saved {target}\n")
     assert target.read_bytes().startswith(b"\x89PNG") and target.stat().st_mode & 0o777 == 0o640

@@ -113,7 +113,7 @@ def test_the_interpreters_of_a_hutch_of_one_file_are_compiled(home, tmp_path, mo
     for part in ("bin", "share/hutch"):
         shutil.copytree(built.parent / part, tmp_path / "one" / part, ignore=shutil.ignore_patterns("__pycache__", "*_tests"))
     monkeypatch.setenv("HUTCH_BINARY", str(tmp_path / "one/bin/hutch"))
-    for module in ("compileall.py", "struct.py"):  # what lies where it is called is not run
+    for module in ("compileall.py", "struct.py"):  # modules that lie where it is called are not run
         (home / module).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     done = setup(home, "--yes")
     assert done.returncode == 0 and "has run code" in done.stdout, done

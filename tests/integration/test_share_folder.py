@@ -1,4 +1,4 @@
-"""What is shared over stdio lies where people find it, under its own name, and is theirs."""
+"""Tests that what is shared over stdio lies where people find it, under its own name, and is theirs."""
 
 import hashlib
 import os

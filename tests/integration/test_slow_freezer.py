@@ -40,7 +40,7 @@ class Freezer:
 
     @contextlib.contextmanager
     def that_does_not_take(self):
-        self._hides.write_text("frozen 0\n")  # of version 1 it is no answer at all, whatever is written to its start
+        self._hides.write_text("frozen 0\n")  # in version 1 it is no answer at all, whatever is written to its start
         subprocess.run(["mount", "--bind", self._hides, self.file], check=True)
         with self.file.open() as hiding:
             try:

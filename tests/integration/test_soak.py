@@ -19,7 +19,7 @@ from trial import descriptors_of
 
 IN_A_ROW = int(os.environ.get("HUTCH_SOAK_SESSIONS", "500"))
 AT_ONCE = int(os.environ.get("HUTCH_SOAK_AT_ONCE", "200"))
-# What a session with an interpreter takes at least, box and all.
+# A session with an interpreter takes this at least, box and all.
 SESSION_MB = 40
 # The allocator keeps what a burst needed, the server the threads of the largest (0.2 MB each), and SQLite
 # fills its page cache (2 MB), once; what grows with each session would be far more: 10,000 of them with a
@@ -39,7 +39,7 @@ def resident_mb(pid):
 
 
 def count(state, server):
-    """What must be as many as before. Machine-wide counts would see the neighbours too.
+    """Counts what must be as many as before. Machine-wide counts would see the neighbours too.
 
     Threads are not among it: the server starts more of them while many calls come at once, and keeps them.
     """

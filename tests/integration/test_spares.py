@@ -100,7 +100,7 @@ def test_whoever_wants_something_special_gets_another(state, wish):
         made = client.call("create_session", **wish)["session_id"]
         assert made != spare and rows(state) == [spare]
         assert client.run("1", session_id=made)["status"] == "completed"
-        # What is asked for by name and is so anyhow is nothing special.
+        # A wish for what is so anyhow is nothing special.
         assert client.call("create_session", limits={"cpus": 2})["session_id"] == spare
 
 

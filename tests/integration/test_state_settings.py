@@ -1,4 +1,4 @@
-"""What the settings do to the state directory, and what the maxima do to sessions that ask for nothing."""
+"""Tests what the settings do to the state directory, and what the maxima do to sessions that ask for nothing."""
 
 import json
 import os

@@ -108,7 +108,7 @@ LOOKS = {
 
 
 def look(client, session, language):
-    """What it counted and its digest, and the note of the run."""
+    """Returns what it counted and its digest, and the note of the run."""
     run = client.run(LOOKS[language], language, session_id=session)
     assert run["status"] == "completed" and not run["stderr"], run
     if language == "sql":

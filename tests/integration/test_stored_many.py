@@ -61,7 +61,7 @@ def told(what, numbers):
 
 
 class Load:
-    """What threads do until the time is over; the first failure of one ends all."""
+    """Threads do this until the time is over; the first failure of one ends all."""
 
     def __init__(self):
         self.end = time.monotonic() + SECONDS

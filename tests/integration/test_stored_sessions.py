@@ -5,11 +5,12 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 
 import pytest
 
 from boxes import boxes_of, children_of, is_frozen, processes_of, until
-from hutch_client import Client
+from hutch_client import Client, ToolError, hutch_binary
 
 
 def status_of(client, session):
@@ -98,6 +99,35 @@ def test_a_paused_session_that_is_frozen_is_stored_before_and_says_why(state, tm
         assert client.run("len(kept)")["outputs"][0]["text"] == "20000000"
 
 
+def test_where_the_share_of_the_disk_is_used_up_that_is_said(client, state):
+    session = client.run("large = bytearray(b'x' * 9_000_000)\nn = (n for n in [1])")["session_id"]
+    pathlib.Path(state, "sessions", session, "state/full").touch()  # as its server does then (kShareUsedUp)
+    client.call("pause_session", session_id=session)
+    (box,) = processes_of(state)
+    until(lambda: is_frozen(box), what="the session being frozen")
+    (listed,) = client.call("list_sessions")["sessions"]
+    why = "what your sessions have stored takes a tenth of the disk, and python knows more than may be stored beside it"
+    assert f"it stays in memory, since {why}" in listed["note"], listed
+    shown = subprocess.run([hutch_binary(), "sessions", "show", session, "--state-dir", state], capture_output=True, text=True, check=True).stdout
+    assert why in shown, shown
+
+
+def test_a_stored_session_leaves_its_place_to_another(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\nmax_sessions = 1\nspare_sessions = 0\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        first = client.call("create_session", name="first")["session_id"]
+        client.run("x = 5", session_id=first)
+        with pytest.raises(ToolError, match="max_sessions"):
+            client.call("create_session", name="second")
+        client.call("pause_session", session_id=first)
+        until_it_is(client, first, "stored")
+        second = client.call("create_session", name="second")["session_id"]
+        with pytest.raises(ToolError, match="max_sessions"):
+            client.run("x", session_id=first)
+        client.call("delete_session", session_id=second)
+        assert client.run("x", session_id=first)["outputs"][0]["text"] == "5"
+
+
 def test_each_tier_is_told_with_what_happens_next(client, state):
     def listed(**arguments):
         return client.call("list_sessions", **arguments)["sessions"][0]
@@ -133,7 +163,7 @@ def slow_to_store(times):
 
 @pytest.mark.slow
 def test_a_client_does_not_wait_long_for_what_it_pauses(client, state):
-    """What goes on beside that while it is stored stops after a while, whatever storing takes."""
+    """Programs that go on beside that while it is stored stop after a while, whatever storing takes."""
     session = client.run("class Slow:\n    def __reduce__(self):\n        import time; time.sleep(9); return int, ()\n"
                          "slow = [Slow() for n in range(9)]\nfor n in range(9): globals()[f'slow{n}'] = slow[n]\n"
                          "import subprocess; beside = subprocess.Popen(['sleep', '3600'])")["session_id"]

@@ -14,7 +14,7 @@ from hutch_client import Client, ToolError
 from numbered_state import NumberedState
 
 PAYLOAD_BYTES = 30_000_000  # more than is stored unasked here, so that all of it is to be stored when the box makes way
-# Of each write of a quarter of a megabyte: two minutes in all, and a server waits for half a minute. Nothing here takes that
+# Writes of a quarter of a megabyte take so long: two minutes in all, and a server waits for half a minute. Nothing here takes that
 # long, as the disk is quick again once the waiting was seen.
 DELAY_US = 1_000_000
 

@@ -1,4 +1,4 @@
-"""What Python knows outlives its process: killed boxes and servers, interpreters that end, restarts by hutch's own hand."""
+"""Tests that what Python knows outlives its process: killed boxes and servers, interpreters that end, restarts by hutch's own hand."""
 
 import json
 import os
@@ -301,8 +301,9 @@ def test_a_snapshot_that_ends_its_reader_is_set_aside(state):
         assert pathlib.Path(state, "sessions", session, "state", "python.bad").exists()
 
 
-def test_nothing_is_on_the_disk_where_nobody_wants_it(state, tmp_path):
-    (tmp_path / "config.toml").write_text("[session]\nautosave_mb = 0\n")
+@pytest.mark.parametrize("said", ["autosave_mb = 0", "autosave = false", "autosave = false\nautosave_mb = 8"])
+def test_nothing_is_on_the_disk_where_nobody_wants_it(state, tmp_path, said):
+    (tmp_path / "config.toml").write_text(f"[session]\n{said}\n")
     with Client(state, "--config", str(tmp_path / "config.toml")) as client:
         session = client.run("x = 1")["session_id"]
         client.run("x = 2")

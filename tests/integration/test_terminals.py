@@ -1,4 +1,4 @@
-"""What comes out of sandboxes steers no terminal: there it is shown, and pipes get the bytes."""
+"""Tests that what comes out of sandboxes steers no terminal: there it is shown, and pipes get the bytes."""
 
 import os
 import pty
@@ -24,7 +24,7 @@ def client(module_state):
 
 
 class Printed:
-    """What a command has printed, on a terminal each or into a pipe."""
+    """It holds what a command has printed, on a terminal each or into a pipe."""
 
     def __init__(self, state, *arguments, code=b"", terminals=("stdout", "stderr")):
         self.master, slave = pty.openpty()

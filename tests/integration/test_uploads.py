@@ -106,7 +106,7 @@ def test_what_is_wrong(client, server, module_state):
     assert begun[0] == 429 and len(made) == 8
     for url in made:
         assert client("DELETE", url)[0] == 204
-    for _ in range(10):  # what nobody knows of takes no place
+    for _ in range(10):  # one that nobody knows of takes no place
         assert client.begin(0, path="/etc/x")[0] == 400
     outside = client.begin(1, path="/etc/x")[1]["Location"]
     assert client.piece(outside, 0, b"x")[0] >= 400 and client.offset(outside) == 1, "what could not be put there is kept"

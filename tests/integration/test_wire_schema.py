@@ -1,4 +1,4 @@
-"""What a server sends, against the official JSON schemas: the golden replies of every revision, and
+"""Holds what a server sends against the official JSON schemas: the golden replies of every revision, and
 that the check itself can fail. Beside this, every message of every stdio test is checked by
 hutch_client.Client."""
 

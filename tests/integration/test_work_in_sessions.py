@@ -150,7 +150,7 @@ def test_folders(module_state, client, tmp_path):
     assert sorted(str(one.relative_to(tmp_path / "back")) for one in (tmp_path / "back").rglob("*")) == ["a ü.txt", "deep", "deep/er", "deep/er/b"]
     assert (tmp_path / "back/deep/er/b").read_bytes() == bytes(range(256)) * 1000
     assert os.access(tmp_path / "back/deep/er/b", os.X_OK)
-    # What lies at names that the session chooses is not followed.
+    # Links at names that the session chooses are not followed.
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").write_text("mine")

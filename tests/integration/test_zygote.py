@@ -67,7 +67,7 @@ def forked_session(client, **options):
 
 def test_a_session_comes_from_it(pair):
     client, sessions = pair
-    # What it has imported is not read again, as a start that imports it reads it.
+    # Modules that it has imported are not read again, as a start that imports it reads it.
     needs(client.run("import pandas", session_id=sessions[1])["status"] == "completed", "pandas")
     code = ("import sys\nread = []\n"
             "sys.addaudithook(lambda event, what: read.append(what[0]) if event == 'open' else None)\n"
@@ -316,7 +316,7 @@ def test_when_it_is_stopped_sessions_start_without_it(state):
             assert said(client, "print(1)", session) == "1"
         finally:
             os.kill(pid, signal.SIGCONT)
-        # What was asked of it meanwhile has come to nothing.
+        # All that was asked of it meanwhile has come to nothing.
         zygote.wait_until(lambda: not zygote.children(pid), "it has made a box for nobody")
         forked_session(client)
 

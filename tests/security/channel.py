@@ -1,4 +1,4 @@
-"""What code of a box can find of the channel between its interpreter and hutch-box: text to put before a run's code."""
+"""Finds what code of a box can find of the channel between its interpreter and hutch-box: text to put before a run's code."""
 
 CHANNEL = """
 import fcntl, os, stat, time

@@ -107,7 +107,7 @@ def right_complaints(pid, as_root):
 
 
 def complaints(pid, facts):
-    """What is wrong with a process that runs code."""
+    """Returns what is wrong with a process that runs code."""
     as_root = facts["as_root"]
     found = [*right_complaints(pid, as_root), *mount_complaints(pid)]
     own = namespaces(pid)
@@ -145,7 +145,7 @@ def init_complaints(pid, as_root):
 
 
 def shape(pid):
-    """What has to be the same of every process in a box."""
+    """Returns what has to be the same for every process in a box."""
     now = status(pid)
     words = {name: now[name] for name in (*CAPABILITIES, "Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp",
                                           "Seccomp_filters") if name in now}

@@ -1,4 +1,4 @@
-"""What stands on the host for probes to find, and the boxes they run in.
+"""Sets up what stands on the host for probes to find, and the boxes they run in.
 
 A Stage makes one thing of each kind that a box must not reach: a file, sockets, a process, a
 terminal, shared memory, a key. Its facts tell the probes where these are, so that a probe fails to

@@ -1,4 +1,4 @@
-"""What two boxes, or a box and the host, share although no file or process is shared."""
+"""Tests what two boxes, or a box and the host, share although no file or process is shared."""
 
 import pathlib
 import resource

@@ -16,7 +16,7 @@ TABLE = {name: entry for name, entry in all_probes().items() if applies(entry, P
 
 @pytest.fixture(scope="module")
 def verdicts(stage):
-    """Of all probes, by path; each path runs once, when it is first asked for."""
+    """Returns those of all probes, by path; each path runs once, when it is first asked for."""
     found = {}
     with server(stage) as client:
         box = Box(stage, client)

@@ -56,7 +56,7 @@ DEVICES = {"unknown_devices", "disks", "memory_of_the_machine", "devices_that_gi
 
 
 def on_the_host(name):
-    """What the probe says outside of any box."""
+    """Returns what the probe says outside of any box."""
     code = (f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom probes import all_probes, batch\n"
             f"import json; print(json.dumps(batch.run_one(all_probes()[{name!r}], {{}})))")
     said = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True)
@@ -107,7 +107,7 @@ def test_one_layer_less_does_not_help(weak, layer):
     names = [name for name, entry in TABLE.items()
              if layer in layers_of(entry, PLACE) and len(layers_of(entry, PLACE)) > 1]
     found = weak(frozenset([layer]), names)
-    # What the kernel does not have needs no second layer.
+    # A thing that the kernel does not have needs no second layer.
     assert {name: text for name, (verdict, text) in found.items()
             if verdict != "CONTAINED" and "not supported by protocol" not in text} == {}
 

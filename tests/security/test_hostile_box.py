@@ -318,7 +318,7 @@ def test_a_box_that_never_hands_over_its_root(trial):
 @pytest.mark.parametrize("script", ["exec sleep 1000", "printf x >&4; exec sleep 1000",
                                     "yes >&4", "echo '{\"ok\":true}' >&4", "echo '[]' >&4", "exit 0"])
 def test_a_program_in_the_place_of_hutch_box(trial, script):
-    """What does not become a box is an error in bounded time, and is not left behind."""
+    """A program that does not become a box is an error in bounded time, and is not left behind."""
     trial.replace("hutch-box", f"#!/bin/sh\nPATH=/usr/bin:/bin\n# {trial.directory}\n{script}\n")
     with trial.client() as client:
         begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""What holds a process is the same on every path that starts one, and the host can see that it is."""
+"""Tests that what holds a process is the same on every path that starts one, and the host can see that it is."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from stage import AS_ROOT, PLACE, Box, Stage, server, stage, switch_off  # noqa:
 
 CLONE_NEWNS, MS_PRIVATE_ALL = 0x20000, 1 << 18 | 1 << 14
 
-# What each path's process is known by, in its arguments.
+# Each path's process is known by this, in its arguments.
 PATHS = {"python": r"python3 /run/hutch/runners/python/runner\.py", "javascript": r"node .*runner\.mjs",
          "sql": r"python3 /run/hutch/runners/sql/runner\.py", "bash": r"^/bin/bash .*/runners/bash/state\.sh --background",
          "the next bash": r"^/bin/bash .*/runners/bash/state\.sh --ahead",

@@ -10,7 +10,7 @@ import posture
 from stage import Box, server, stage  # noqa: F401 (the fixture)
 from zygote import FORKED, made_from_it
 
-# What counts, or says when: no two processes agree.
+# These count, or say when: no two processes agree.
 COUNTERS = re.compile(r"^(Pid|Tgid|Ngid|PPid|NStgid|NSpid|NSpgid|NSsid|Vm\w+|Rss\w+|HugetlbPages|SigQ|State|Threads|"
                       r"Mems_allowed|\w*ctxt_switches|x86_Thread_features\w*)$")
 FILES = ("limits", "uid_map", "gid_map", "setgroups", "personality", "sessionid", "loginuid",

@@ -14,7 +14,7 @@ UNSHARE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user",
 
 
 def why_not():
-    """What keeps this host from being changed so; empty when nothing does."""
+    """Returns what keeps this host from being changed so; empty when nothing does."""
     return subprocess.run([*UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, text=True).stderr
 
 

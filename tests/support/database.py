@@ -1,4 +1,4 @@
-"""What lies in the database of a state directory, read beside the server that has it open."""
+"""Reads what lies in the database of a state directory, read beside the server that has it open."""
 
 import contextlib
 import sqlite3

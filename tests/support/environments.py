@@ -11,5 +11,5 @@ def directory():
 
 
 def python():
-    """Of the environment, as this host has it."""
+    """Returns the Python of the environment, as this host has it."""
     return directory() / "code_interpreter/bin/python3"

@@ -122,7 +122,7 @@ class Server:
 
 
 def token(state, *arguments):
-    """What hutch token create gives."""
+    """Returns what hutch token create gives."""
     done = subprocess.run([hutch_binary(), "--state-dir", state, "token", "create", *arguments], capture_output=True, text=True,
                           timeout=60 * PATIENCE, check=True)
     return done.stdout.split()[-1]

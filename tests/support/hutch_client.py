@@ -36,7 +36,7 @@ class Client:
         self._next_id = 0
         self._replies = {}
         self._asked = {}  # id to revision and method
-        self.wrong = []  # what was sent against the schema of its revision
+        self.wrong = []  # messages that were sent against the schema of its revision
         self._sending = threading.Lock()
         self._condition = threading.Condition()
         self.notifications = queue.Queue()

@@ -13,7 +13,7 @@ from hutch_client import ToolError
 
 # Endings of a run that was in something killed.
 KILLED = {"sandbox_lost", "interpreter_died", "signal"}
-TRIES = 3  # of a run that is sent to what was killed just now
+TRIES = 3  # to send a run to what was killed just now
 
 STEPS = {
     "python": """
@@ -80,12 +80,12 @@ def inside(box):
 
 
 class NumberedState:
-    """Of `payload_bytes` it depends how long a snapshot is being written."""
+    """`payload_bytes` decides how long a snapshot is being written."""
 
     def __init__(self, client, state, name, payload_bytes, languages=tuple(STEPS)):
         self.state, self.payload_bytes, self.languages = state, payload_bytes, languages
         self.session = client.call("create_session", name=name)["session_id"]
-        self.number = 0  # of the last step
+        self.number = 0  # the last step's
         self.least = dict.fromkeys(languages, 0)  # the stored one that is the oldest that may come back
 
     def step(self, client):
@@ -111,7 +111,7 @@ class NumberedState:
         self.least = stored
 
     def check(self, client):
-        """What is there is a whole state, no older than what was stored, and the session is well. Returns the numbers."""
+        """Checks that a whole state is there, no older than what was stored, and that the session is well. Returns the numbers."""
         numbers = {language: self._look(client, language) for language in self.languages}
         for language, found in numbers.items():
             assert len(set(found)) == 1, f"neither the old state nor the new one of {language}: {found}"
@@ -147,7 +147,7 @@ class NumberedState:
         assert set(self.least.values()) == {self.number}, ("it is called stored, and is not all on the disk", self.least, self.number)
 
     def described(self):
-        """What may keep it from being stored, for messages."""
+        """Says what may keep it from being stored, for messages."""
         box = boxes_of(self.state)[self.session]
         commands = {pid: pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ") for pid in inside(box)}
         said = {language: self._file(language).read_bytes()[-3000:] for language in self.languages if self._file(language).exists()}

@@ -111,12 +111,12 @@ class _Echo(http.server.BaseHTTPRequestHandler):
         self._write(body)
 
     def _repeat_compressed(self):
-        """What it was told, compressed whether the client can read that or not."""
+        """Answers with what it was told, compressed whether the client can read that or not."""
         said = gzip.compress(str(self.headers).encode())
         self._write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
 
     def _repeat(self):
-        """What it was told, in one piece or byte by byte."""
+        """Answers with what it was told, in one piece or byte by byte."""
         said = f"{self.path}\n{self.headers}".encode()
         self._write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         size = 1 if "slowly" in self.path else len(said)
@@ -181,7 +181,7 @@ def _serving(server):
     server.asked = []
     server.next_event = threading.Semaphore(0)
     server.files = {}  # path to content, and the Authorization that it wants, if any
-    server.headers = []  # of each request: name to values, and its path
+    server.headers = []  # for each request: name to values, and its path
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server
@@ -237,7 +237,7 @@ def tls_origin(folder, host):
 
 
 class _Proxy(socketserver.StreamRequestHandler):
-    """Of CONNECT alone, to servers of this machine: every name is here."""
+    """A proxy for CONNECT alone, to servers of this machine: every name is here."""
 
     def handle(self):
         ask, *fields = iter(lambda: self.rfile.readline().decode("latin-1").strip(), "")

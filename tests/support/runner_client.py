@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 60  # for what takes milliseconds: on two busy, shared proces
 
 
 def environment(home):
-    """What a box gives its processes, with the paths of a test's own directory."""
+    """Returns what a box gives its processes, with the paths of a test's own directory."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
             "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
             "TMPDIR": str(home / "tmp"), "HUTCH_STATE_DIR": str(home / "state"), "HUTCH_DATA_DIR": str(home / "data")}
@@ -30,12 +30,12 @@ def environment(home):
 
 @dataclass
 class Ending:
-    """What a run came to."""
+    """It holds what a run came to."""
 
     done: dict
     outputs: list = field(default_factory=list)
     images: list = field(default_factory=list)
-    parts: list = field(default_factory=list)  # of each output its long forms: {name: bytes}
+    parts: list = field(default_factory=list)  # the long forms of each output: {name: bytes}
     stdout: str = ""
     stderr: str = ""
 
@@ -145,7 +145,7 @@ class Keeper:
         assert needed in (0, self.large)
         for path, content in ((self.large_path, large), (self.path, whole)):
             if content is not None:
-                fresh = path.with_suffix(".new")  # what is mapped stays as it is
+                fresh = path.with_suffix(".new")  # a mapped file stays as it is
                 fresh.write_bytes(content)
                 fresh.rename(path)
         if not needed:
@@ -223,7 +223,7 @@ class RunnerClient:
             if _failure == (None, None, None):
                 raise AssertionError("the runner did not end with its channel") from None
         finally:
-            # What it has started ends with it, as in a box.
+            # Processes that it has started end with it, as in a box.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             os.close(self._out)

@@ -1,4 +1,4 @@
-"""What runners of tests are copies of: see runner_forks.py. Its standard input is the socket to the test."""
+"""Runners of tests are copies of this: see runner_forks.py. Its standard input is the socket to the test."""
 
 import sys
 

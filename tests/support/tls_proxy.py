@@ -24,7 +24,7 @@ class TlsProxy:
         self._context.load_cert_chain(self.certificate, key)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.address = None  # of the server behind it
+        self.address = None  # the server's behind it
 
     def __enter__(self):
         self._loop = asyncio.new_event_loop()

@@ -91,7 +91,7 @@ class Trial:
                 if stat.S_ISSOCK(path.lstat().st_mode)]
 
     def left(self, server, session_ids):
-        """What of these sessions is there beyond their rows and directories."""
+        """Returns what of these sessions is there beyond their rows and directories."""
         left = [f"process {pid}: {line}" for pid, line in self.processes().items()]
         left += [f"socket {path}" for path in self.sockets()]
         left += [f"child {pid} of the server" for pid in children_of(server)]
@@ -108,7 +108,7 @@ class Trial:
 
 
 def descriptors_of(pid):
-    """What each is, sorted: two of these lists can be compared."""
+    """Returns what each is, sorted: two of these lists can be compared."""
     found = []
     for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         try:

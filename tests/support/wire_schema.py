@@ -24,7 +24,7 @@ RESULTS = {
     "tasks/list": "ListTasksResult", "tasks/cancel": "CancelTaskResult",
     "tasks/result": "CallToolResult"}
 
-# Of the tasks extension, whose schema is another.
+# These are the tasks extension's, whose schema is another.
 OF_THE_EXTENSION = {"tasks/get": "GetTaskResult", "tasks/update": "UpdateTaskResult",
                     "tasks/cancel": "CancelTaskResult", "notifications/tasks": "TaskStatusNotification"}
 TASKS_SCHEMA = os.environ.get("HUTCH_TASKS_SCHEMA")
@@ -81,7 +81,7 @@ def result_definitions(revision, method, result):
 
 
 def wrong_message(revision, message, method=None):
-    """What is wrong with a message a server has sent; None when nothing is. `method`: of the request
+    """Returns what is wrong with a message a server has sent; None when nothing is. `method`: that of the request
     that it answers; None for an answer to what could not be read."""
     if isinstance(message, list):
         return next(filter(None, (wrong_message(revision, one, method) for one in message)), None)

@@ -17,7 +17,7 @@ FORKED = "forked from the zygote"  # as a session says of its Python
 
 
 def made_from_it(make, origin_of, delete):
-    """What make() gives. On a machine that is very busy a box does not wait for the zygote: then another one."""
+    """Returns what make() gives. On a machine that is very busy a box does not wait for the zygote: then another one."""
     origins = []
     for _ in range(5):
         made = make()
@@ -34,7 +34,7 @@ def directory_of(state, environment=""):
 
 
 def pids(state, environment=""):
-    """Of the zygote in this state directory: one, or none. Its copies in boxes have other command lines."""
+    """Returns that of the zygote in this state directory: one, or none. Its copies in boxes have other command lines."""
     lock = directory_of(state, environment) / "zygote.lock"
     if not lock.exists():
         return []
@@ -44,7 +44,7 @@ def pids(state, environment=""):
 
 
 def all_pids(state):
-    """Those of environments too."""
+    """Returns those of environments, too."""
     locks = directory_of(state).glob("*/zygote.lock")
     return pids(state) + [pid for lock in locks for pid in pids(state, lock.parent.name)]
 

@@ -45,7 +45,7 @@ def pdfs_joined_and_split(computer):
 
 
 def a_page_of_a_pdf_as_a_picture(computer):
-    """What a PDF looks like."""
+    """Show what a PDF looks like."""
     images = computer.images("""
         from reportlab.pdfgen import canvas
         page = canvas.Canvas("a.pdf"); page.drawString(100, 700, "Hello"); page.save()

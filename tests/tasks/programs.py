@@ -83,5 +83,5 @@ def checked_data(computer):
 
 
 def a_notebook_of_magics(computer):
-    """What people paste from notebooks."""
+    """Run what people paste from notebooks."""
     assert computer.python("x = !echo hi\nprint(x[0])\n%timeit -n1 -r1 1 + 1").startswith("hi")

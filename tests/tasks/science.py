@@ -2,7 +2,7 @@
 
 
 def a_regression_with_its_table(computer):
-    """What explains y, with confidence intervals."""
+    """Find what explains y, with confidence intervals."""
     out = computer.python("""
         import numpy as np, pandas as pd, statsmodels.formula.api as smf
         rng = np.random.default_rng(1)

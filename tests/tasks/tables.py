@@ -2,7 +2,7 @@
 
 
 def csv_to_summary(computer):
-    """What does this CSV hold, and what is missing in it?"""
+    """Tell what this CSV holds, and what is missing in it."""
     computer.write("sales.csv", "day,region,amount\n2024-01-01,north,10.5\n2024-01-02,south,\n2024-01-03,north,4\n")
     out = computer.python("""
         import pandas as pd

@@ -1,4 +1,4 @@
-"""What people bring first: each task in a fresh session of code_interpreter, through MCP, its result checked."""
+"""Tries what people bring first: each task in a fresh session of code_interpreter, through MCP, its result checked."""
 
 import importlib
 import inspect

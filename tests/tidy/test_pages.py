@@ -28,7 +28,7 @@ def prose(text):
 
 
 def anchors(text):
-    """What links to headings are called, as GitHub makes them."""
+    """Returns what links to headings are called, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -63,7 +63,7 @@ def is_there(page, path):
 
 
 def hops(text):
-    """Of each hop of the map's walk: its number, its function, and the files that may have it."""
+    """Yields the number of each hop of the map's walk, its function, and the files that may have it."""
     for item in re.split(r"^- ", text.partition("\n## One `run_code` call")[2], flags=re.MULTILINE)[1:]:
         first, said = re.match(r"`([^`]+)`[^:]*:(.*)", item, re.DOTALL).groups()
         parts = re.split(r"\b(\d+)\*?\s+(?=`)", said)
@@ -94,7 +94,7 @@ def wrong_headings(text):
 
 
 def lacks(record):
-    """What every record of a decision has, and this one has not."""
+    """Returns what every record of a decision has, and this one has not."""
     parts = {"Since": r"^Since: \d{4}-\d{2}-\d{2}", "Context": r"^\*\*Context\.\*\* \S", "Decision": r"^\*\*Decision\.\*\* \S"}
     return [part for part, begins in parts.items() if not re.search(begins, record, re.MULTILINE)]
 

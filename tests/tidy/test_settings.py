@@ -1,4 +1,4 @@
-"""What can be set stands where people look for it: keys in the example, variables in the operators' page."""
+"""Tests that what can be set stands where people look for it: keys in the example, variables in the operators' page."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""What only a machine with cgroup version 2 and systemd shows: which limits hold, and how.
+"""Tests what only a machine with cgroup version 2 and systemd shows: which limits hold, and how.
 
 HUTCH_VM_LIMITS says what the place where this runs must give: "cgroup v2", or "none" where an
 ordinary user may make no cgroup. HUTCH_VM_PLACE, where it is given, what lies around the cgroups.
@@ -95,7 +95,7 @@ def test_everything_of_a_box_is_in_its_cgroup_and_hutch_is_not(client):
 
 
 def start_traced(directory, helper, options):
-    """What a helper's strace wrote, and what the code of its session sees of its cgroups."""
+    """Returns what a helper's strace wrote, and what the code of its session sees of its cgroups."""
     trial = Trial(directory)
     trial.trace(helper, options)
     with trial.client() as client:
@@ -141,7 +141,7 @@ def test_out_of_memory_ends_the_run_and_nothing_else(client):
     assert number(cgroup / "memory.events", "oom_kill") == 1
     if RELEASE >= (5, 19):  # where there is a memory.peak
         assert 200 << 20 < number(cgroup / "memory.peak") <= 256 << 20
-    # What its program had in the cache of files is gone, and is read again.
+    # Its program's files are gone from the cache, and are read again.
     for language, code, value in (("javascript", "kept", "5"), ("python", "6 * 7", "42")):
         after = client.run(code, language, session_id=session, timeout_seconds=120)
         assert [output["text"] for output in after["outputs"]] == [value], after

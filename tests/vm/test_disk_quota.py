@@ -57,7 +57,7 @@ def test_what_goes_beyond_is_refused_at_once(server, session, language, code):
     used = sum(file.stat().st_blocks * 512
                for file in pathlib.Path(server.state, "sessions", session).rglob("*") if file.is_file())
     assert used <= 21 << 20
-    # What is deleted can be used again.
+    # Deleted room can be used again.
     assert server.run("rm -rf /workspace/*; true", "bash", session_id=session)["status"] == "completed"
     server.run("kept = None", session_id=session)
     assert server.run("open('again', 'w').write('x'); 1", session_id=session)["status"] == "completed"

@@ -1,4 +1,4 @@
-"""What the kernel of a distribution has, and the kernels of containers often have not."""
+"""Tests what the kernel of a distribution has, and the kernels of containers often have not."""
 
 import os
 import pathlib

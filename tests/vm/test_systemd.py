@@ -19,7 +19,7 @@ from hutch_client import MODERN, PATIENCE, hutch_binary
 PACKAGING = pathlib.Path(__file__).parents[2] / "packaging"
 PLACES = {"/usr/bin/hutch": pathlib.Path(hutch_binary()), "/etc/systemd/system/hutch.service": PACKAGING / "systemd/hutch.service",
           "/etc/systemd/user/hutch.service": PACKAGING / "systemd/user/hutch.service"}
-CONFIG = pathlib.Path("/etc/hutch/config.toml")  # of the other tests, too: at once, and it changes nothing
+CONFIG = pathlib.Path("/etc/hutch/config.toml")  # the other tests', too: at once, and it changes nothing
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 RESTARTS = 20
 
@@ -65,7 +65,7 @@ def run(client, session, code, language="python"):
     return ran["stdout"]
 
 
-# What a session knows, by language: code that makes it, code that changes all of it in its place, and a look.
+# A session knows this, by language: code that makes it, code that changes all of it in its place, and a look.
 KNOWN = {
     "python": ("""
 import pandas as pd
@@ -80,9 +80,25 @@ def counter():
         return count
     return step
 step = counter()
-""", "seen.append(len(seen)); frame.loc[len(frame)] = [len(seen), 'more']; kept['count'] = step(); big = bytes(b'x') * 20_000_000",
+import collections, dataclasses, datetime, decimal, enum, functools, io, itertools, pathlib, re
+import numpy as np
+class Color(enum.Enum): RED = 1
+@dataclasses.dataclass
+class Row: number: int
+@functools.lru_cache
+def twice(number): return 2 * number
+row = Row(0); last = collections.deque(maxlen=2); count = itertools.count(); array = np.zeros(1000); text = io.StringIO('abcdef')
+table = frame.assign(kind=frame['text'].astype('category'), when=pd.Timestamp('2026-01-02', tz='UTC'), some=pd.array([None] * 1000, 'Int64'))
+others = {'color': Color.RED, 'amount': decimal.Decimal('1.10'), 'when': datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), 'rows': [row, row],
+          'pattern': re.compile('a+'), 'binary': functools.partial(int, base=2), 'path': pathlib.Path('a'), 'scale': lambda number: number * step_of, 'row': row}
+step_of = 10
+""", "seen.append(len(seen)); frame.loc[len(frame)] = [len(seen), 'more']; kept['count'] = step(); big = bytes(b'x') * 20_000_000\n"
+               "row.number += 1; last.append(row.number); array += 1; step_of += 1; next(count)",
                "print(len(seen), seen == list(range(len(seen))), kept['count'], rows() - 1000, frame['n'].iloc[-1], frame['text'].iloc[999], "
-               "alias is seen is kept['seen'], kept['frame'] is frame, len(big))"),
+               "alias is seen is kept['seen'], kept['frame'] is frame, len(big))\n"
+               "print(last[-1], row.number, count, int(array.sum()), others['scale'](1), others['rows'][0] is others['row'] is row, others['color'] is Color.RED, "
+               "others['amount'], others['when'].tzname(), others['pattern'].match('aab').end(), others['binary']('101'), others['path'] / 'b', twice(4), text.getvalue(), "
+               "table['kind'].dtype, table['when'].dt.tz, table['some'].isna().sum(), table['kind'].iloc[-1])"),
     "javascript": ("let number = 0; const list = [], view = { list }, next = () => { list.push(++number); };", "next()",
                    "console.log(number, list.length, list.at(-1), view.list === list)"),
     "bash": ("number=0; list=(first); next() { number=$((number + 1)); list+=(more); }; cd /tmp", "next", "echo $number ${#list[@]} $PWD"),
@@ -90,7 +106,9 @@ step = counter()
 
 
 def said_after(changes):
-    return {"python": f"{changes} True {changes} {changes} {changes} line 999 True True 20000000\n",
+    return {"python": f"{changes} True {changes} {changes} {changes} line 999 True True 20000000\n"
+                      f"{changes} {changes} count({changes}) {1000 * changes} {10 + changes} True True 1.10 UTC 2 5 a/b 8 abcdef "
+                      "category UTC 1000 line 999\n",
             "javascript": f"{changes} {changes} {changes} true\n", "bash": f"{changes} {changes + 1} /tmp\n"}
 
 

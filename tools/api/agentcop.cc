@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/run_table.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
@@ -16,7 +16,7 @@
 #include "tools/api/agentcop_config.h"
 #include "tools/api/api.h"
 #include "tools/api/json_answer.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/log_members.h"
 
 namespace tools::api {

@@ -18,7 +18,8 @@
 
 namespace tools::api {
 
-// How an API says that something failed. Of an Error that is ours it is told what clients may hear.
+// A Refusal says, as its API does, that something failed. Of an Error that is ours it is told what
+// clients may hear.
 using Refusal = std::function<mcp::http::Response(int status, const std::string& message)>;
 
 struct Operation {

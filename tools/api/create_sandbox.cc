@@ -6,7 +6,7 @@
 
 #include "sandbox/environment.h"
 #include "sessions/manager_config.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"
 #include "sessions/sessions.h"

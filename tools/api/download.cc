@@ -7,7 +7,7 @@
 
 #include "base/percent_encoding.h"
 #include "sandbox/files/box_path.h"
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 #include "tools/text_window.h"
 
 namespace tools::api {

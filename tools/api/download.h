@@ -14,7 +14,7 @@ namespace tools::api {
 struct Download {
   base::UniqueFd file;  // regular, open for reading
   std::int64_t bytes = 0;
-  std::string content_type;  // of text: without a charset, which the bytes tell
+  std::string content_type;  // for text without a charset, which the bytes tell
   std::string filename;
   std::string etag;         // without quotes; empty: it has none
   bool is_inline = false;   // to be looked at where it stands; else to be kept

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kToken = "token";
 constexpr const char* kKey = "key";
-constexpr const char* kSandboxToken = "sandbox_token";  // of one sandbox, as E2B's SDKs have it
+constexpr const char* kSandboxToken = "sandbox_token";  // for one sandbox, as E2B's SDKs have it
 
 // Returns the parameters in a path, as the id of "/sandboxes/{id}", and those of the query.
 json parameters_of(const std::string& path, const Summary* summary) {

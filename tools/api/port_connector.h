@@ -24,7 +24,7 @@ namespace tools::api {
 class PortConnector {
  public:
   static constexpr std::size_t kOpenMost = 512;     // half of them of one principal
-  static constexpr std::size_t kAnswersMost = 128;  // of refusals that are not read yet; as above
+  static constexpr std::size_t kAnswersMost = 128;  // refusals that are not read yet; half as above
   static constexpr std::size_t kOpenOfOnePortMost = 64;
   static constexpr std::size_t kVisitsMost = 256;  // half of them to one principal's ports
 
@@ -33,8 +33,8 @@ class PortConnector {
   PortConnector(const PortConnector&) = delete;
   PortConnector& operator=(const PortConnector&) = delete;
 
-  // Who comes in because a port is public: they take no room of those who have a right of their
-  // own.
+  // It stands for all who come in because a port is public: they take no room of those who have a
+  // right of their own.
   static constexpr const char* kVisitors = "visitors of public ports";
 
   // `taken` has been let in, as `who`: a principal or kVisitors. What cannot be done is its answer.

@@ -114,7 +114,7 @@ json response_to_json(const ResponseParts& parts) {
   json failure;
   for (const auto& call : parts.calls) {
     output.push_back(item_of(call, parts.session.id));
-    failure = failure_of(call.seen.run);  // of the newest
+    failure = failure_of(call.seen.run);  // the newest call's
   }
   for (const sessions::Share& share : parts.shares) {
     json item = file_to_json(share);

@@ -8,7 +8,7 @@
 
 #include "sandbox/run.h"
 #include "sessions/share_table.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 
 namespace tools::api {
 
@@ -31,7 +31,7 @@ struct ResponseParts {
     Seen seen;
   };
   std::vector<Call> calls;              // the oldest first
-  std::vector<sessions::Share> shares;  // of the session
+  std::vector<sessions::Share> shares;  // the session's
   bool is_cut = false;                  // earlier calls are left out
 };
 

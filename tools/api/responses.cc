@@ -20,7 +20,7 @@
 #include "tools/api/api.h"
 #include "tools/api/download.h"
 #include "tools/api/json_answer.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/api/response_view.h"
 #include "tools/api/sandbox_files.h"
 #include "tools/languages.h"
@@ -39,7 +39,7 @@ using Work = Route::Work;
 
 namespace {
 
-constexpr std::int64_t kCallsMax = 100;  // of a response that are shown: the newest
+constexpr std::int64_t kCallsMax = 100;  // a response shows so many: the newest
 constexpr const char* kIdPrefix = "resp_";
 constexpr std::int64_t kExpirySeconds = 7 * 86400;
 

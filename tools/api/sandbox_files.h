@@ -13,7 +13,7 @@
 namespace tools::api {
 
 inline constexpr std::size_t kUploadBytesMax = sandbox::files::kWriteBytesMax;
-inline constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;  // of multipart around a file
+inline constexpr std::size_t kFramingBytesMax = std::size_t{1} << 20;  // multipart around a file
 // Says of a file that has more what can be done.
 inline constexpr const char* kTooLargeFile =
     "a file has at most 104857600 bytes (100 MiB) when it is sent: send it in pieces and put them "

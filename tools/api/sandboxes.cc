@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/runs.h"
 #include "sessions/session.h"
 #include "sessions/session_state.h"
@@ -17,7 +17,7 @@
 #include "tools/api/create_sandbox.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/json_answer.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/api/sandbox_files.h"
 #include "tools/api/sandbox_view.h"
 #include "tools/log_members.h"

@@ -18,18 +18,18 @@ class SessionDirectory;
 
 namespace tools::api {
 
-// As it is now. It is this one's alone as long as it lives: flock(2).
+// An Upload describes one as it is now, and has it alone as long as it lives: flock(2).
 struct Upload {
   std::string id;
   std::string path;  // where it goes, as the code sees it
   std::int64_t length_bytes = 0;
-  std::int64_t offset_bytes = 0;  // of them are there
+  std::int64_t offset_bytes = 0;  // so many of them are there
   base::UniqueFd data;            // open for reading and writing
 };
 
 class Uploads {
  public:
-  static constexpr std::size_t kMost = 8;  // of a session
+  static constexpr std::size_t kMost = 8;  // in one session
 
   // Keeps the uploads of the session that has this directory.
   explicit Uploads(const sessions::SessionDirectory& session);

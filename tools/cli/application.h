@@ -34,7 +34,7 @@ class Application {
   [[nodiscard]] sessions::Services services() { return manager_->services(); }
   [[nodiscard]] share::FileShare& share() { return *share_; }
   [[nodiscard]] sessions::Readiness& readiness() { return *readiness_; }
-  // Who acts on the command line and over stdio: the user of this machine.
+  // Returns who acts on the command line and over stdio: the user of this machine.
   [[nodiscard]] const std::string& principal_id() const { return principal_id_; }
 
  private:
@@ -54,8 +54,8 @@ base::Status check_grants(const Settings& settings);
 // New sessions get so much, and may get so much.
 sessions::Quotas quotas_of(const Settings& settings);
 
-// Where hutch-box and hutch-init, and the runners and profiles, are: beside this program, or in
-// share/hutch of the directory above it.
+// Returns where hutch-box and hutch-init, and the runners and profiles, are: beside this program,
+// or in share/hutch of the directory above it.
 base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings);
 
 }  // namespace tools::cli

@@ -25,7 +25,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kFollowPauseMs = 500;
-constexpr std::int64_t kLateMost = 60'000'000;  // of numbers, which are microseconds
+constexpr std::int64_t kLateMost = 60'000'000;  // in numbers, which are microseconds
 
 std::string time_of(const sandbox::NetworkRequest& request) {
   return base::to_rfc3339(request.number / 1000);

@@ -72,7 +72,7 @@ inline constexpr std::initializer_list<int> kShellSignals{SIGWINCH, SIGTERM, SIG
 struct ShellOptions {
   std::string session;             // by id or name
   std::vector<std::string> words;  // a program and its arguments; empty: bash
-  std::string code = {};           // of these
+  std::string code = {};           // a line of bash, made from `words`
 };
 // Sends keys to the program and prints its output until it ends. Returns its exit status.
 base::Result<int> run_shell(Application& app, ShellOptions options);
@@ -82,11 +82,11 @@ struct ForwardOptions {
   int port = 0;
   std::optional<int> listen;  // nothing: the same; 0: any
 };
-// Until it is ended.
+// Forwards until it is ended.
 base::Result<int> run_forward(Application& app, const ForwardOptions& options);
 
 struct LogsOptions {
-  std::string id;  // of a run; or of a session, or its name
+  std::string id;  // a run's; or a session's, or its name
   bool follow = false;
   bool trace = false;  // when the run was where, in place of what it printed
   std::string record;  // the path of a record.json, in place of an id
@@ -123,7 +123,7 @@ struct CredentialOptions {
   std::string host;
   std::string place = "bearer";  // as sandbox::take_place() reads it
   bool allow_plain = false;
-  // Where its value comes from; all empty: standard input.
+  // They say where its value comes from; all empty: standard input.
   std::string file;
   std::string variable;
   std::string command;  // run each time that the value is needed
@@ -149,7 +149,7 @@ base::Result<int> run_audit(Application& app, const AuditOptions& options);
 
 struct SetupOptions {
   std::vector<std::string> clients;    // ids; empty: all that are here
-  std::vector<std::string> arguments;  // of hutch stdio, for the entry
+  std::vector<std::string> arguments;  // for hutch stdio, in the entry
   bool list = false;
   bool remove = false;
   bool replace = false;      // an entry that setup has not written

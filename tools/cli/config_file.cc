@@ -53,6 +53,13 @@ base::Status take_number(const std::string& path, const toml::node& node, const 
   return base::done();
 }
 
+base::Status take_switch(const std::string& path, const toml::node& node, const std::string& key,
+                         bool& target) {
+  if (!node.is_boolean()) return wrong(path, node, key + " must be true or false");
+  target = node.as_boolean()->get();
+  return base::done();
+}
+
 base::Status take_limits(const std::string& path, const toml::node& node, const std::string& name,
                          sandbox::Limits& limits) {
   if (!node.is_table()) return wrong(path, node, name + " must be a table");
@@ -71,6 +78,7 @@ base::Status take_limits(const std::string& path, const toml::node& node, const 
 base::Status take_session(const std::string& path, const toml::node& node, Settings& settings) {
   constexpr std::int64_t kYear = 366LL * 86400;
   if (!node.is_table()) return wrong(path, node, "session must be a table");
+  bool autosaves = true;
   for (const auto& [key, entry] : *node.as_table()) {
     const std::string name(key.str());
     if (name == "template") {
@@ -81,6 +89,8 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
       TRY(take_number(path, entry, name, 1, kYear, settings.paused_max_seconds));
     } else if (name == "autosave_mb") {
       TRY(take_number(path, entry, name, 0, 1 << 20, settings.autosave_mb));
+    } else if (name == "autosave") {
+      TRY(take_switch(path, entry, name, autosaves));
     } else if (name == "retention_seconds") {
       TRY(take_number(path, entry, name, 60, 100 * kYear, settings.retention_seconds));
     } else if (name == "max_sessions") {
@@ -95,6 +105,7 @@ base::Status take_session(const std::string& path, const toml::node& node, Setti
       return wrong(path, entry, "unknown key session." + name);
     }
   }
+  if (!autosaves) settings.autosave_mb = 0;
   return base::done();
 }
 
@@ -131,15 +142,13 @@ base::Status take_serve(const std::string& path, const toml::node& node, ServeSe
     } else if (name == "allow_hosts") {
       TRY(take_texts(path, entry, name, serve.allow_hosts));
     } else if (name == "behind_proxy") {
-      if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
-      serve.behind_proxy = entry.as_boolean()->get();
+      TRY(take_switch(path, entry, name, serve.behind_proxy));
     } else if (name == "public_url") {
       TRY(take_text(path, entry, name, serve.public_url));
     } else if (name == "drain_seconds") {
       TRY(take_number(path, entry, name, 0, 3600, serve.drain_seconds));
     } else if (name == "store_at_end") {
-      if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
-      serve.store_at_end = entry.as_boolean()->get();
+      TRY(take_switch(path, entry, name, serve.store_at_end));
     } else if (name == "calls_at_work") {
       TRY(take_number(path, entry, name, 0, kCallsMax, serve.calls_at_work));
     } else if (name == "calls_waiting") {
@@ -158,8 +167,7 @@ base::Status take_e2b(const std::string& path, const toml::node& node, ServeSett
   for (const auto& [key, entry] : *node.as_table()) {
     const std::string name(key.str());
     if (name != "public_ports") return wrong(path, entry, "unknown key e2b." + name);
-    if (!entry.is_boolean()) return wrong(path, entry, name + " must be true or false");
-    serve.public_ports = entry.as_boolean()->get();
+    TRY(take_switch(path, entry, name, serve.public_ports));
   }
   return base::done();
 }

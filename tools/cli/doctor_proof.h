@@ -22,14 +22,14 @@ struct BoxProof {
     std::string said;  // its version, or why it does not work
   };
   std::map<std::string, Trial> languages;  // by their names
-  std::map<std::string, Trial> packages;   // of Python, those that its box finds
-  Trial network;  // of a session that may reach one name: that it is there, and another one is not
+  std::map<std::string, Trial> packages;   // Python's, if its box finds them
+  Trial network;  // a session that may reach one name finds it there, and not another one
 };
 
 // Makes a session, tries everything in it, deletes it. Takes as long as the interpreters start.
 base::Result<BoxProof> prove_in_a_box(const Settings& settings);
 
-// One finding for each limit, and one for pausing.
+// Returns one finding for each limit, and one for pausing.
 std::vector<sandbox::probe::Finding> limit_findings(const sandbox::Isolation& isolation);
 
 // Looking is one thing, trying another: what was tried in the box corrects what was seen.

@@ -33,8 +33,8 @@ base::Result<FolderCopied> copy_folder_in(const sandbox::files::BoxFiles& files,
                                           const std::string& source, const std::string& path,
                                           const PutFile& put);
 
-// Whether a link that lies at `name` below the top of a folder and says `text` leads to something
-// below it, too, as far as all links there do: in it ".." stands in front alone.
+// Returns whether a link that lies at `name` below the top of a folder and says `text` leads to
+// something below it, too, as far as all links there do: in it ".." stands in front alone.
 bool stays_below(const std::string& name, const std::string& text);
 
 using Sink = std::function<base::Status(std::string_view piece)>;

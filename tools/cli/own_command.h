@@ -1,4 +1,4 @@
-// How this hutch is started again: by clients, and by people who read what it tells.
+// Says how this hutch is started again: by clients, and by people who read what it tells.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Where this machine's pip and npm find packages, as their own configuration says it: sessions that
-// may install packages use the same.
+// Finds where this machine's pip and npm find packages, as their own configuration says it:
+// sessions that may install packages use the same.
 #pragma once
 
 #include <map>

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "mcp/http/listener.h"
 #include "sandbox/network_rule.h"
+#include "sessions/quotas_in_force.h"
 #include "tools/cli/application.h"
 #include "tools/cli/logging.h"
 #include "tools/cli/network_sets.h"

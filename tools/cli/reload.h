@@ -10,8 +10,11 @@
 
 #include "base/result.h"
 #include "mcp/http/serve.h"
-#include "sessions/quotas.h"
 #include "tools/cli/settings.h"
+
+namespace sessions {
+class QuotasInForce;
+}  // namespace sessions
 
 namespace tools::cli {
 
@@ -39,7 +42,7 @@ class Reload {
 
   // The names of this one change; it is null from when it drains.
   void set_service(mcp::http::Service* service);
-  // One thread calls it.
+  // A single thread calls it.
   void read_anew();
 
  private:

@@ -29,7 +29,7 @@
 #include "tools/cli/own_command.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/unshown_results.h"
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 #include "tools/session_files.h"
 #include "tools/text_window.h"
 
@@ -243,7 +243,7 @@ void tell_of_unread_input(const RunOptions& options) {
 
 // A person is told of a run by these.
 struct Report {
-  bool saves = false;  // what is not shown goes into a directory
+  bool saves = false;  // whatever is not shown goes into a directory
   bool lasts = false;  // the session is there afterwards
   std::int64_t timeout_seconds = 0;
   std::int64_t most_seconds = 0;  // that it could have had

@@ -24,7 +24,7 @@ struct ServeSettings {
   std::vector<std::string> allow_origins;
   std::vector<std::string> allow_hosts;
   bool behind_proxy = false;
-  bool public_ports = false;  // of sandboxes that E2B's SDKs make: anybody reaches them
+  bool public_ports = false;  // anybody reaches sandboxes that E2B's SDKs make
   // People and programs elsewhere reach this server at this URL, which has no "/" at its end.
   // Empty: on a loopback address that address is used.
   std::string public_url;
@@ -73,10 +73,10 @@ struct Settings {
   std::string state_directory;
   std::string zygote_directory;  // in the state directory
   std::string environments_directory;
-  std::string template_name;  // of sessions that ask for none; empty: see sandbox/environment.h
-  // Where hutch stdio puts what is shared; empty: nowhere; absent: nowhere, since HOME is not set.
+  std::string template_name;  // where none is asked for; empty: see sandbox/environment.h
+  // `hutch stdio` puts here what is shared; empty: nowhere; absent: nowhere, since HOME is not set.
   std::optional<std::string> share_directory;
-  unsigned user_umask = 022;  // of whoever started hutch, for files made in their directories
+  unsigned user_umask = 022;  // the caller's, for files made in their directories
   std::string log_level = "warning";
   std::string log_format = "text";
   std::int64_t idle_seconds = 600;
@@ -98,15 +98,15 @@ struct Settings {
   sandbox::HostPlaces never_mounted;
   std::vector<std::string> credentials;  // names of those that sessions may use
   std::vector<std::string> allow;        // hosts that sessions may reach, and names of sets of them
-  std::vector<std::string> private_hosts;  // of these, those that may have private addresses
+  std::vector<std::string> private_hosts;  // hosts among them that may have private addresses
   std::optional<std::string> proxy;        // absent: as the variables have it; empty: none
   std::vector<std::string> no_proxy;
   std::int64_t session_mb = 0;          // that one session may send and receive; 0: no limit
   std::int64_t principal_daily_mb = 0;  // all sessions of a principal, in a day; 0: no limit
   sandbox::NetworkQuota network_quota;
-  std::int64_t downloads_mb = 2048;              // of packages, kept for all sessions
-  std::map<std::string, std::string> addresses;  // of such hosts, where no name service has them
-  enum class Mounting { kNone, kAll, kAsked };   // what sessions of this command get
+  std::int64_t downloads_mb = 2048;              // packages, kept for all sessions
+  std::map<std::string, std::string> addresses;  // by host, where no name service has it
+  enum class Mounting { kNone, kAll, kAsked };   // how much this command's sessions get
   Mounting mounting = Mounting::kNone;
   std::optional<OauthSettings> oauth;  // absent: tokens of hutch token create only
 

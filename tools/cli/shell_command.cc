@@ -17,7 +17,7 @@
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
 #include "sessions/sessions.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/follow_run.h"
 #include "tools/cli/terminal.h"
@@ -162,7 +162,7 @@ class Keyboard {
 }  // namespace
 
 base::Result<int> run_shell(Application& app, ShellOptions options) {
-  if (!options.words.empty()) options.code = TRY(api::command_line(options.words, ""));
+  if (!options.words.empty()) options.code = TRY(command_line(options.words, ""));
   const bool in_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   sandbox::RunRequest request = request_of(options, in_terminal);
   request.trace.mark(sandbox::Hop::kCalled);

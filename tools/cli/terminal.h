@@ -26,7 +26,7 @@ class TerminalBuffer : public std::streambuf {
   TerminalBuffer(int fd, Screen& screen) : fd_(fd), screen_(screen) {}
 
   bool print_of_sandbox(std::string_view bytes);
-  // Nothing of a sandbox's follows: bytes that wait are shown, and colours end.
+  // Says that nothing of a sandbox's follows: bytes that wait are shown, and colours end.
   bool end_of_sandbox();
 
  protected:

@@ -22,7 +22,7 @@ class TerminalText {
 
   // A sequence or character that is not whole yet waits for the next piece.
   std::string take(std::string_view piece);
-  // Nothing follows: this shows the part that waits.
+  // Shows the part that waits, when nothing follows.
   std::string rest();
   // Colours are on that the text has not switched off.
   [[nodiscard]] bool is_coloured() const { return is_coloured_; }

@@ -13,13 +13,13 @@ namespace tools::cli {
 
 struct Unshown {
   enum class Form { kPicture, kCsv, kTable };
-  std::string name;   // of the file to save it in
+  std::string name;   // names the file to save it in
   Form form;          // kTable: as JSON, to be saved as CSV
   std::string whole;  // the file of the run that has it; empty: `inline_text` is it
   std::string inline_text;
 };
 
-inline constexpr std::size_t kSavedBytesMax = 512U << 20;  // of one form, or of files together
+inline constexpr std::size_t kSavedBytesMax = 512U << 20;  // for one form, or files together
 
 std::vector<Unshown> find_unshown(const sandbox::Run& run);
 

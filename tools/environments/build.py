@@ -23,7 +23,7 @@ import font_caches
 import node_parts
 
 INSIDE = "/environment"  # where sandboxes have it
-FORMAT = 7  # of what is made from the same lists: another one, another id
+FORMAT = 7  # changes with what is made from the same lists: another one, another id
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 HUTCH = os.path.normpath(os.path.join(HERE, "../../../bin/hutch"))  # this is its share/hutch/environments
@@ -90,8 +90,8 @@ def identity_with_font_caches(identity):
 
 
 def publish_with_font_caches(place, name, bare, staging, steps):
-    """What was built where no box could run gets its caches in a copy, under an id of its own: who has the other keeps it as it is. Where none can
-    run now either, the other stays. Gives back the id that `name` leads to."""
+    """Gives an environment that was built where no box could run its caches, in a copy with an id of its own: who has the other keeps it as it is.
+    Where none can run now either, the other stays. Returns the id that `name` leads to."""
     made = os.path.join(staging, "environment")
     try:
         # Nobody changes its files, so that the copy may share them; the manifest is written anew.
@@ -187,7 +187,7 @@ class Uv:
         os.unlink(file)
 
     def npm(self):
-        """Of a node from PyPI: what this machine has of node need not have it."""
+        """Gets npm for a node from PyPI: a node of this machine need not have it."""
         folder = os.path.join(self._staging, "node")
         if not os.path.isdir(folder):
             self._run("fetch npm", "pip", "install", "--python", PYTHON, "--target", folder, "--require-hashes",
@@ -200,7 +200,7 @@ class Uv:
             self._program = self._fetch()
         settings = os.environ | {"UV_CACHE_DIR": os.path.join(self._staging, "cache"), "UV_NO_CONFIG": "1",
                                  "UV_PYTHON_DOWNLOADS": "never", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
-        # What pip is told of indexes holds for uv too, which parts places by other characters.
+        # Indexes that pip is told of hold for uv too, which parts places by other characters.
         for ours, theirs, between in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL", " "), ("UV_INDEX", "PIP_EXTRA_INDEX_URL", " "),
                                       ("UV_FIND_LINKS", "PIP_FIND_LINKS", ","), ("SSL_CERT_FILE", "PIP_CERT", " ")):
             if os.environ.get(theirs):
@@ -322,10 +322,10 @@ def finish(made):
         os.chmod(f"{made}/bin/npm", 0o755)
     for entry in os.scandir(f"{made}/bin"):
         if entry.name.lower().startswith("activate"):
-            os.unlink(entry)  # of a path that is gone
+            os.unlink(entry)  # it names a path that is gone
     for left in (f"{made}/.lock", f"{made}/.gitignore"):
         if os.path.exists(left):
-            os.unlink(left)  # of uv
+            os.unlink(left)  # uv has left it
     os.chmod(made, 0o755)
 
 

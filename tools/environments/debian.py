@@ -14,15 +14,15 @@ import urllib.parse
 
 _URI = re.compile(r"^'[^']+' (?P<file>(?P<name>[^_]+)_(?P<version>[^_]+)_[^_]+\.deb) \d+", re.M)
 _ALTERNATIVE = re.compile(r"--(?:install|slave)[\s\\]+(/usr/\S+)[\s\\]+\S+[\s\\]+(/usr/\S+)")
-_MERGED = ("bin", "sbin", "lib", "lib32", "lib64")  # of the root: they are links into /usr
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64")  # at the root: they are links into /usr
 
 
 class Unavailable(Exception):
-    """What apt or dpkg said, or that they are not there."""
+    """It has the words of apt or dpkg, or says that they are not there."""
 
 
 def listed(names):
-    """What is to be downloaded for these packages on this machine, as pairs of name and version."""
+    """Returns what is to be downloaded for these packages on this machine, as pairs of name and version."""
     _refuse_mounts_below_usr()
     with tempfile.TemporaryDirectory() as cache:  # an empty one: apt does not list what it has in its own
         os.mkdir(os.path.join(cache, "partial"))
@@ -62,7 +62,7 @@ def install(packages, made, staging):
 
 
 def _link_alternatives(package, root):
-    """What update-alternatives would link, where nothing is yet: the first of each."""
+    """Makes the links of update-alternatives, where nothing is yet: the first of each."""
     done = subprocess.run(["dpkg-deb", "--info", package, "postinst"], capture_output=True, text=True, errors="replace")
     for link, target in _ALTERNATIVE.findall(done.stdout if done.returncode == 0 else ""):
         if not os.path.lexists(root + link) and not os.path.lexists(link):

@@ -76,7 +76,7 @@ def npm(environment, home, logins, certificate_files):
     taken = Taken("npm", logins)
     variables = {}
     if scopes and not said["registry"]:
-        taken.address(USUAL_REGISTRY)  # what has no scope comes from it
+        taken.address(USUAL_REGISTRY)  # packages without a scope come from it
     if said["registry"]:
         variables["npm_config_registry"] = taken.address(said["registry"])
     for key, value in scopes.items():
@@ -101,7 +101,7 @@ class Taken:
         self.of, self.logins, self.hosts = of, logins, []
 
     def address(self, text):
-        """The same without a login; its host is one to be reached."""
+        """Returns the address without a login; its host is one to be reached."""
         parts = urlsplit(text.strip())
         if parts.scheme not in PORTS or not parts.hostname:
             return text
@@ -121,7 +121,7 @@ class Taken:
 
 
 def certificates(file):
-    """Those in it, and no key that may be beside them."""
+    """Returns the certificates in it, and no key that may be beside them."""
     import ssl  # most machines name none
 
     try:

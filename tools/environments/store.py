@@ -22,7 +22,7 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 
 class Refused(Exception):
-    """What was asked for cannot be; the words say what to do."""
+    """The wish cannot be met; the words say what to do."""
 
 
 def check_name(name):
@@ -53,7 +53,7 @@ class Store:
         return []
 
     def manifest(self, identity):
-        """Of a complete environment; None for what is none."""
+        """Returns the manifest of a complete environment; None for what is none."""
         if _ID.fullmatch(identity) is None:
             return None
         with contextlib.suppress(OSError, ValueError), open(os.path.join(self.path(identity), "environment.json")) as file:

@@ -58,7 +58,7 @@ def _allow(misc):
 
 
 def _keep_environment(req_uninstall):
-    """What nobody can remove is told as such, and not as a file system that can only be read."""
+    """Tells of what nobody can remove as such, and not as a file system that can only be read."""
     from pip._internal.exceptions import InstallationError
 
     of_user = req_uninstall.UninstallPathSet.from_dist

@@ -1,4 +1,4 @@
-// Which session a call means: the one that it names, or the default one of its connection.
+// Finds the session that a call means: the one that it names, or the default one of its connection.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ using Kind = mcp::Change::Kind;
 
 namespace {
 
-constexpr std::chrono::milliseconds kRhythm{500};  // of looks at what cannot be heard
+constexpr std::chrono::milliseconds kRhythm{500};  // for looks at things that cannot be heard
 constexpr std::chrono::seconds kSlowRhythm{5};     // at what can: a mapped file changes in silence
 constexpr std::chrono::milliseconds kTaskRhythmLeast{50};
 constexpr std::chrono::hours kEndedRhythm{1};

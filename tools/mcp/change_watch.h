@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "mcp/changes.h"
 #include "sandbox/files/change_feed.h"
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 #include "tools/tools.h"
 
 namespace tools {
@@ -44,10 +44,10 @@ class ChangeWatch {
   using Time = std::chrono::steady_clock::time_point;
 
   struct Subject {
-    std::string print;  // what would differ after a change; empty: not seen yet
+    std::string print;  // differs after a change; empty: not seen yet
     Time added_at = std::chrono::steady_clock::now();
     Time look_at{};      // the next look
-    Time progress_at{};  // of a task: when it was last told how far it is
+    Time progress_at{};  // when a task's progress was last told
     bool begun = false;  // it has been looked at once
     std::string session_id;
   };
@@ -62,7 +62,7 @@ class ChangeWatch {
     bool heard = false;  // changes from now on are heard of
     bool ended = false;  // nothing changes any more
     std::string session_id;
-    std::string progress;  // of a task
+    std::string progress;  // a task's
   };
   class Glance;
 

@@ -85,7 +85,7 @@ bool is_nearly_utf8(std::string_view text) {
 struct Letters {
   std::size_t first_half = 0;   // 0xc0 to 0xdf: capitals, but for KOI8
   std::size_t second_half = 0;  // 0xe0 to 0xff
-  std::size_t accents = 0;      // of Greek, which are capitals of others, in the middle of words
+  std::size_t accents = 0;      // Greek ones, which are capitals of others, in the middle of words
 };
 
 std::optional<Letters> letters_of_words(std::string_view text) {

@@ -18,9 +18,9 @@ std::optional<std::string> charset_of(std::string_view beginning);
 // Python has for them, the likeliest first; none for what has bytes of no text.
 std::vector<std::string> possible_charsets_of(std::string_view beginning);
 
-// As much of `bytes`, which begin at `offset` of their file, as makes whole characters, as UTF-8;
-// what is none in "utf-8" is U+FFFD. `used` is how many bytes that were. Nothing where they are not
-// of this charset.
+// Returns as much of `bytes`, which begin at `offset` of their file, as makes whole characters, as
+// UTF-8; what is none in "utf-8" is U+FFFD. `used` is how many bytes that were. Nothing where they
+// are not of this charset.
 std::optional<std::string> decoded(const std::string& charset, std::string_view bytes,
                                    std::size_t offset, std::size_t& used);
 

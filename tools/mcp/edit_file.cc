@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kTextMostBytes = 1 << 20;
 constexpr std::size_t kLinesNamedMax = 10;
-constexpr int kAttemptsMax = 5;  // of an edit, while the code changes the file
+constexpr int kAttemptsMax = 5;  // to edit, while the code changes the file
 // Longer ones are not looked for by what they resemble, which takes time.
 constexpr std::size_t kFoldedMaxBytes = 64 << 10;
 // Up to this, a search that compares at each place takes no longer than one that prepares itself.
@@ -61,9 +61,9 @@ std::string lines_of(const std::string& text, const std::vector<std::size_t>& pl
     const auto from = text.begin() + static_cast<std::ptrdiff_t>(counted);
     line += std::count(from, text.begin() + static_cast<std::ptrdiff_t>(places[i]), '\n');
     counted = places[i];
-    names += (i == 0 ? "" : ", ") + std::to_string(line);
+    base::append_part(names, std::to_string(line));
   }
-  if (places.size() > kLinesNamedMax) names += ", …";
+  if (places.size() > kLinesNamedMax) base::append_part(names, "…");
   return (places.size() == 1 ? "line " : "lines ") + names;
 }
 
@@ -181,7 +181,7 @@ base::Result<std::optional<Reply>> edit_once(const Services& services,
   const std::string content = replaced(read.content, places, wanted.size(), replacement);
   const auto grows =
       static_cast<std::int64_t>(content.size()) - static_cast<std::int64_t>(read.content.size());
-  room = nullptr;  // of the attempt before
+  room = nullptr;  // lets go of the attempt before
   room = TRY(take_disk_room(services, session, files, read.path, grows));
   const auto result = files.write(arguments.text("path"), content,
                                   sandbox::files::WriteMode::kOverwrite, read.state);

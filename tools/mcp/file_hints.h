@@ -1,4 +1,4 @@
-// How code reads a file that read_file does not show as text.
+// Says how code reads a file that read_file does not show as text.
 #pragma once
 
 #include <cstdint>

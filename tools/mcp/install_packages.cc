@@ -13,7 +13,7 @@
 #include "sessions/session.h"
 #include "sessions/session_networks.h"
 #include "tools/mcp/call_session.h"
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 

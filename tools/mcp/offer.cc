@@ -90,13 +90,12 @@ std::string instructions(const sessions::ManagerConfig& config) {
       "on to go on in the same session. Unrelated work: create_session.";
   std::string list;
   for (const sandbox::HostFolder& folder : folders.all) {
-    list += (list.empty() ? " " : ", ") + sandbox::place_of(folder) +
-            (folder.writable ? "" : " (read-only)");
+    base::append_part(list, sandbox::place_of(folder) + (folder.writable ? "" : " (read-only)"));
   }
   if (list.empty()) return text;
   return text +
-         (folders.unasked ? " Folders of the user's machine:"
-                          : " Folders that create_session can give:") +
+         (folders.unasked ? " Folders of the user's machine: "
+                          : " Folders that create_session can give: ") +
          list + ". There, .git and what programs obey stay read-only, and no Unix sockets open.";
 }
 

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "sandbox/output.h"
 #include "tools/mcp/short_forms.h"
+#include "tools/mcp/terminal_text.h"
 
 namespace tools {
 
@@ -75,6 +76,18 @@ bool is_repeated(const json& output, const json& shown, std::string_view form,
   const bool is_in_file = record.is_written || files.contains("json");
   return bytes > kDataBesideTextMax ||
          (bytes > kDataBesideTableMax && is_in_file && is_said_by_text(shown, bytes));
+}
+
+// Makes prose that steers a terminal what that would show, and returns whether something was
+// written over by it. A lone carriage return stays: values are data, and it may stand in any.
+bool obey_codes(json& value, const Format& format) {
+  if (!format.is_prose || !value.is_string()) return false;
+  auto& text = value.get_ref<std::string&>();
+  if (text.find_first_of("\x1b\b\x07") == text.npos) return false;
+  TerminalText seen = as_last_seen(text);
+  const bool has_gone = seen.was_written_over || (seen.text.empty() && !text.empty());
+  text = std::move(seen.text);
+  return has_gone;
 }
 
 // Where the page lies that an output is, and is nothing else; empty for any other.
@@ -171,12 +184,15 @@ class Filling {
     std::size_t total = is_here ? bytes_of(value) : 0;
     if (has_file) total = output["files"][format.name].value("total_bytes", total);
     const bool was_whole = is_here && bytes_of(value) == total;
+    const bool was_written_over = obey_codes(value, format);
+    const json seen = value;
+    if (was_whole) total = bytes_of(seen);
     const bool fits = is_here && fit(value, format, total, output.contains("image_path"));
     if (fits) {
       left_ -= json_characters(value) + key_characters(format);
       shown[format.name] = value;
     }
-    if (fits && was_whole && value == output[format.name]) return;
+    if (fits && was_whole && value == seen && !was_written_over) return;
     name_file(output, shown, format);
   }
 
@@ -230,7 +246,7 @@ class Filling {
 
   const std::vector<json>& given_;
   json shown_ = json::array();
-  std::vector<std::size_t> sources_;  // of each shown one, its place in given_
+  std::vector<std::size_t> sources_;  // for each shown one, its place in given_
   std::size_t left_;
   const RecordFile& record_;
 };

@@ -9,11 +9,11 @@
 
 namespace tools {
 
-// Whether its text has rows and columns, as those of pandas and SQL.
+// Returns whether its text has rows and columns, as those of pandas and SQL.
 bool is_table(const nlohmann::json& output);
 
-// Whether data of so many bytes is left to its file without a word in the text: the text that the
-// output, one of outputs_within(), has of it is a table, and whole.
+// Returns whether data of so many bytes is left to its file without a word in the text: the text
+// that the output, one of outputs_within(), has of it is a table, and whole.
 bool is_said_by_text(const nlohmann::json& output, std::size_t data_bytes);
 
 // The file that has all of the outputs, and whether it is there yet: a run that goes on has none.

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "sandbox/files/box_path.h"
 #include "share/mime.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
 
@@ -47,19 +47,19 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
   const std::string target = kFolder + base::random_id("picture_") + ".jpg";
   sandbox::RunRequest request;
   request.language = sandbox::Language::kBash;
-  request.code = TRY(api::command_line(
-      {kPython, kProgram, base::in_hex(path), target, std::to_string(kImagesBytesMax)},
-      /*cwd=*/"/"));
+  request.code = TRY(
+      command_line({kPython, kProgram, base::in_hex(path), target, std::to_string(kImagesBytesMax)},
+                   /*cwd=*/"/"));
   request.background = true;  // else it would wait for the run that is on
   request.timeout_seconds = kDrawSeconds;
   request.trace.mark(sandbox::Hop::kCalled, context.received_at());
-  auto ended = api::run_to_its_end(services, session, request, context.cancelled());
+  auto ended = run_to_its_end(services, session, request, context.cancelled());
   const bool are_taken = !ended.ok() && ended.error().kind == Error::Kind::kLimit;
   if (are_taken && places == Places::kWaitForRun) {
     request.background = false;  // its places are the user's: then it waits
-    ended = api::run_to_its_end(services, session, std::move(request), context.cancelled());
+    ended = run_to_its_end(services, session, std::move(request), context.cancelled());
   }
-  const api::Seen seen = TRY(std::move(ended));
+  const Seen seen = TRY(std::move(ended));
   const auto told = [](std::string_view text) {
     while (text.ends_with('\n')) text.remove_suffix(1);
     return one_line(base::shortened(text, kToldCharactersMax));

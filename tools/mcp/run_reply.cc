@@ -6,11 +6,12 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "mcp/message.h"
 #include "sandbox/output.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 #include "tools/mcp/run_view.h"
 #include "tools/mcp/terminal_text.h"
 #include "tools/text_window.h"
@@ -52,10 +53,12 @@ void add_images(Reply& reply, const sessions::RunFiles& files, const RunState& s
   const std::size_t left_out = pictures - reply.more->size();
   if (left_out == 0) return;
   std::string note = reply.structured->value("note", "");
-  if (!note.empty()) note += "; ";
-  reply.structured["note"] = note + std::to_string(left_out) + " of " + std::to_string(pictures) +
-                             " images are left out to keep this result small: read_file shows "
-                             "them by their image_path";
+  base::append_part(note,
+                    std::to_string(left_out) + " of " + std::to_string(pictures) +
+                        " images are left out to keep this result small: read_file shows "
+                        "them by their image_path",
+                    "; ");
+  reply.structured["note"] = note;
   reply.text = text_of_run(reply.structured, session_name);
 }
 

@@ -13,7 +13,8 @@
 
 namespace tools {
 
-// With its figures once it has ended, and with advice that holds here. Offsets as in RunView.
+// Shows a run, with its figures once it has ended, and with advice that holds here. Offsets are as
+// in RunView.
 Reply reply_of_run(const Services& services, const sessions::RunState& state,
                    SessionName session_name = SessionName::kShown,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,

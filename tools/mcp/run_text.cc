@@ -17,6 +17,7 @@
 #include "base/shortened_text.h"
 #include "base/text.h"
 #include "sandbox/output.h"
+#include "sandbox/session_parts.h"
 #include "tools/mcp/output_view.h"
 #include "tools/mcp/run_view.h"
 #include "tools/mcp/short_forms.h"
@@ -62,7 +63,7 @@ std::string place_of_whole(const json& run, const json& output, const char* form
   const json in_files = output.value("truncated", json::object());
   if (in_files.contains(form)) return in_files[form]["file"].get<std::string>();
   const bool has_record = run["status"] != "running" && run["status"] != "queued";
-  return has_record ? "/runs/" + run["run_id"].get<std::string>() + "/record.json"
+  return has_record ? sandbox::run_file(run["run_id"].get<std::string>(), "record.json")
                     : "structuredContent";
 }
 
@@ -106,7 +107,7 @@ void shorten_values(json& value) {
                                ? std::round(number)
                                : std::strtod(printed_number(number).c_str(), nullptr);
     value = rounded;
-    constexpr double kExactMost = 1e15;  // of whole numbers in a double
+    constexpr double kExactMost = 1e15;  // doubles have whole numbers exactly until there
     if (rounded == std::trunc(rounded) && std::abs(rounded) < kExactMost) {
       value = static_cast<std::int64_t>(rounded);
     }

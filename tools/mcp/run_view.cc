@@ -11,6 +11,7 @@
 
 #include "base/shortened_text.h"
 #include "base/text.h"
+#include "sandbox/session_parts.h"
 #include "tools/mcp/output_view.h"
 #include "tools/mcp/short_forms.h"
 #include "tools/mcp/terminal_text.h"
@@ -40,10 +41,6 @@ struct Window {
   bool truncated = false;
   bool was_written_over = false;
 };
-
-std::string run_file(const Run& run, const char* name) {
-  return "/runs/" + run.run_id + "/" + name;
-}
 
 const char* file_name(Stream stream) { return stream == Stream::kStdout ? "stdout" : "stderr"; }
 
@@ -192,20 +189,51 @@ Window from_beginning(const RunView& view, Stream stream, std::int64_t total, st
   return ends_of_much(view, stream, total, room);
 }
 
+// A text is shown alone, in a stream that has codes elsewhere, so that lines lose the blanks at
+// their ends, or in a stream that is read on from an offset.
+using Shown = std::string (*)(const std::string& text);
+
+std::string shown_alone(const std::string& text) {
+  return with_repeats_counted(as_last_seen(text).text);
+}
+
+std::string shown_among_codes(const std::string& text) { return shown_alone("\x1b[m" + text); }
+
+std::string shown_in_a_part(const std::string& text) { return without_codes(text); }
+
+constexpr Shown kWaysOfShowing[] = {shown_alone, shown_among_codes, shown_in_a_part};
+
+// Where a traceback stands in standard error as that is shown.
+struct Place {
+  std::size_t at;
+  std::size_t size;
+  Shown shown;
+};
+
+std::optional<Place> find_traceback(std::string_view stderr_text, const std::string& traceback) {
+  for (const Shown shown : kWaysOfShowing) {
+    const std::string text = shown(traceback);
+    const std::size_t at = text.empty() ? stderr_text.npos : stderr_text.rfind(text);
+    if (at != stderr_text.npos) return Place{at, text.size(), shown};
+  }
+  return std::nullopt;
+}
+
 json shown_error(const Run& run, const std::string& stderr_text) {
   const sandbox::RunError& failure = *run.error;
-  json value = {{"name", base::shortened(failure.name, kNameCharacters)},
+  json value = {{"name", base::shortened(shown_alone(failure.name), kNameCharacters)},
                 {"cause", name_of(failure.cause)}};
   const auto add = [&value](const char* key, const std::string& text, std::size_t most) {
-    if (!text.empty()) value[key] = base::shortened(text, most);
+    if (!text.empty()) value[key] = base::shortened(shown_alone(text), most);
   };
   add("message", failure.message, kMessageCharacters);
   add("survived", failure.survived, kNameCharacters);
   add("lost", failure.lost, kNameCharacters);
   // Once: most often standard error ends with it.
-  if (!failure.traceback.empty() && stderr_text.find(failure.traceback) == std::string::npos) {
-    value["traceback"] = base::shortened(failure.traceback, kTracebackCharacters,
-                                         "; the whole: " + run_file(run, "record.json"));
+  if (!failure.traceback.empty() && !find_traceback(stderr_text, failure.traceback)) {
+    const std::string whole = sandbox::run_file(run.run_id, "record.json");
+    value["traceback"] = base::shortened(shown_alone(failure.traceback), kTracebackCharacters,
+                                         "; the whole: " + whole);
   }
   return value;
 }
@@ -217,10 +245,11 @@ void shorten_traceback(const Run& run, std::string& stderr_text) {
   if (!is_of_python || failure.cause != sandbox::Cause::kException || failure.traceback.empty()) {
     return;
   }
-  const std::size_t at = stderr_text.rfind(failure.traceback);
-  if (at == std::string::npos) return;
+  const auto place = find_traceback(stderr_text, failure.traceback);
+  if (!place) return;
   const std::string said = failure.name + (failure.message.empty() ? "" : ": " + failure.message);
-  stderr_text.replace(at, failure.traceback.size(), short_traceback(failure.traceback, said));
+  stderr_text.replace(place->at, place->size,
+                      short_traceback(place->shown(failure.traceback), place->shown(said)));
 }
 
 struct Streams {
@@ -286,7 +315,7 @@ Streams windows_within(const RunView& view, std::size_t room) {
 std::string told_of_overwriting(const Run& run, Stream stream) {
   return "lines of " + std::string(file_name(stream)) +
          " that were written over are shown as they were last: " +
-         run_file(run, file_name(stream)) + " has all";
+         sandbox::run_file(run.run_id, file_name(stream)) + " has all";
 }
 
 void add_note(const std::string& more, std::string& note) {
@@ -323,7 +352,7 @@ std::string add_streams(const RunView& view, json& value) {
   const auto tell = [&](Stream stream, const Window& window, std::int64_t total) {
     if (!window.truncated) return;
     truncated[file_name(stream)] = {{"total_bytes", total},
-                                    {"file", run_file(run, file_name(stream))}};
+                                    {"file", sandbox::run_file(run.run_id, file_name(stream))}};
   };
   tell(Stream::kStdout, out, out_total);
   tell(Stream::kStderr, err, err_total);
@@ -430,7 +459,7 @@ std::int64_t files_in(const json& changes) {
 
 // Each of the two gets what the other does not need, and a half when both need more.
 void add_outputs_and_files(const Run& run, std::size_t room, json& value) {
-  const std::string record = run_file(run, "record.json");
+  const std::string record = sandbox::run_file(run.run_id, "record.json");
   const std::vector<json> entries = entries_of_changes(run);
   const json changes = shown_changes(entries, room);
   const std::size_t wanted = json_characters(changes);

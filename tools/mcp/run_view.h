@@ -15,9 +15,9 @@ namespace tools {
 
 // Characters of structuredContent, printed, and of the text.
 inline constexpr std::size_t kResultCharacters = 60'000;
-// How many of these stdout and stderr have together, where their beginning and end are shown.
+// Stdout and stderr have at most so many together, where their beginning and end are shown.
 inline constexpr std::size_t kInlineOutputCharacters = 10'000;
-// How many bytes both have where they are read on from an offset, in one piece.
+// Both have at most so many bytes where they are read on from an offset, in one piece.
 inline constexpr std::size_t kFollowedOutputBytes = 30'000;
 inline constexpr std::size_t kTracebackCharacters = 8'000;
 
@@ -28,7 +28,7 @@ struct RunView {
   const sandbox::Run& run;
   // Bytes of a kept stream; fewer at its end.
   std::function<base::Result<std::string>(Stream, std::int64_t offset, std::size_t size)> read;
-  // Where reading goes on; nothing shows the whole, or its head and tail.
+  // Reading goes on here; nothing shows the whole, or its head and tail.
   std::optional<std::int64_t> stdout_offset;
   std::optional<std::int64_t> stderr_offset;
 };

@@ -18,7 +18,7 @@
 #include "sessions/sessions.h"
 #include "sessions/share_table.h"
 #include "share/mime.h"
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/session_files.h"
 #include "tools/text_window.h"
@@ -31,8 +31,8 @@ using sandbox::files::BoxFiles;
 namespace {
 
 constexpr std::size_t kListedMax = 1000;
-constexpr std::int64_t kSessionsLookedAt = 10;  // those used last
-constexpr std::int64_t kRunsLookedAt = 10;      // of each, the newest
+constexpr std::int64_t kSessionsLookedAt = 10;  // the last used
+constexpr std::int64_t kRunsLookedAt = 10;      // the newest, in each
 constexpr std::int64_t kReadBytesMax = 4 << 20;
 
 bool is_text(const std::string& content, const std::string& mime_type) {

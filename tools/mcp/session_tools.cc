@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/shortened_text.h"
 #include "sandbox/box_spec.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/session_options.h"
 #include "sessions/session_state.h"
 #include "sessions/session_states.h"

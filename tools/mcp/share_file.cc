@@ -13,7 +13,7 @@
 #include "sessions/share_table.h"
 #include "tools/folder_zip.h"
 #include "tools/mcp/call_session.h"
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 #include "tools/mcp/share_link.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/session_files.h"

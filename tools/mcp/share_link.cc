@@ -2,7 +2,7 @@
 
 #include "base/percent_encoding.h"
 #include "sessions/share_table.h"
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 
 namespace tools {
 

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace tools {
@@ -20,22 +21,6 @@ namespace {
 constexpr const char* kColumns[] = {
     "label",          "group", "from",     "to",    "min",   "first_quartile", "median",
     "third_quartile", "max",   "fraction", "value", "start", "count",          "outliers"};
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t size = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, size));
-    text.remove_prefix(std::min(size + 1, text.size()));
-  }
-  return lines;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == text.npos) return "";
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
 
 // A part of a line, and where it stands: in characters, as those count who have aligned it.
 struct Word {
@@ -173,11 +158,11 @@ bool is_right_aligned(const std::vector<std::vector<std::string_view>>& rows, st
   };
   return std::all_of(rows.begin(), rows.end(), ends_there) &&
          std::all_of(rows.begin() + 1, rows.end(),
-                     [&](const auto& row) { return is_number(trimmed(row[column])); });
+                     [&](const auto& row) { return is_number(base::trim(row[column], " ")); });
 }
 
 std::string_view without_padding(std::string_view cell, bool is_right) {
-  if (is_right) return trimmed(cell);
+  if (is_right) return base::trim(cell, " ");
   return cell.substr(0, cell.find_last_not_of(' ') + 1);
 }
 
@@ -267,7 +252,7 @@ std::vector<std::string> columns_of(const json& elements) {
 }  // namespace
 
 std::string narrow_table(std::string_view text) {
-  const std::vector<std::string_view> lines = lines_of(text);
+  const std::vector<std::string_view> lines = base::split_at_ends(text);
   const auto narrow = is_ruled(lines) ? narrow_bars(lines) : narrow_blanks(lines);
   return narrow.value_or(std::string(text));
 }
@@ -276,7 +261,7 @@ bool is_whole_table(std::string_view text) {
   for (const char* part : {"..", "shown", "\u2026"}) {
     if (text.find(part) != text.npos) return false;
   }
-  const std::vector<std::string_view> lines = lines_of(text);
+  const std::vector<std::string_view> lines = base::split_at_ends(text);
   if (is_ruled(lines)) return has_footer(lines);
   const auto end = std::find(lines.begin(), lines.end(), "");
   const bool has_more =
@@ -297,7 +282,7 @@ std::string short_traceback(std::string_view traceback, std::string_view said) {
   std::vector<std::size_t> marks;  // in `kept`, of the frames since the last line that is of none
   bool is_in_frame = false;
   std::string_view before;
-  for (std::string_view line : lines_of(traceback.substr(0, end))) {
+  for (std::string_view line : base::split_at_ends(traceback.substr(0, end))) {
     const bool begins = before.empty() && line == kHeading;
     before = line;
     if (begins) continue;

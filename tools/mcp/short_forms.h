@@ -13,8 +13,8 @@ namespace tools {
 // is shown in part, with a line that says so.
 std::string narrow_table(std::string_view text);
 
-// Whether it is a table, as pandas and SQL write them, of which no row, column or part of a cell is
-// left out.
+// Returns whether it is a table, as pandas and SQL write them, of which no row, column or part of a
+// cell is left out.
 bool is_whole_table(std::string_view text);
 
 // Returns a traceback of Python without what says nothing: its heading, the marks below the lines

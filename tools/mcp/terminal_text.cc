@@ -85,7 +85,7 @@ Sequence sequence_at(std::string_view text) {
   if (std::string_view("]PX^_").find(second) != std::string_view::npos) {
     return string_sequence(text);
   }
-  if (is_between(second, '\x20', '\x2f')) {  // of character sets
+  if (is_between(second, '\x20', '\x2f')) {  // it chooses character sets
     if (text.size() < 3) return {.kind = SequenceKind::kIncomplete};
     return {.kind = SequenceKind::kOther, .bytes = 3};
   }
@@ -108,7 +108,7 @@ class Screen {
   TerminalText result() { return {std::move(done_), was_written_over_}; }
 
  private:
-  using Line = std::vector<std::string_view>;  // of characters
+  using Line = std::vector<std::string_view>;  // one view for each character
 
   void spend(std::size_t steps) { steps_left_ -= std::min(steps_left_, steps); }
 

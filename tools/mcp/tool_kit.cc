@@ -25,7 +25,7 @@
 #include "sessions/session_directory.h"
 #include "sessions/slow_start.h"
 #include "tools/log_members.h"
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 #include "tools/mcp/call_session.h"
 #include "tools/scopes.h"
 #include "tools/text_window.h"
@@ -109,7 +109,7 @@ void leave_out(json& value, const RequiredMembers& kept, std::string_view name) 
 
 // Tells with a failure, too, what became of its arguments: it may be why.
 base::Error with_note(base::Error error, const std::string& note) {
-  if (!note.empty()) error.message += "; " + note;
+  if (!note.empty()) base::append_part(error.message, note, "; ");
   return error;
 }
 
@@ -119,7 +119,7 @@ mcp::ToolAnswer whole_answer(const Services& services, const Arguments& argument
                              Reply reply) {
   const std::string note = arguments.told_of_halves();
   if (reply.task) {
-    if (!note.empty()) reply.task->message += "; " + note;
+    if (!note.empty()) base::append_part(reply.task->message, note, "; ");
     return std::move(*reply.task);
   }
   if (!note.empty()) add_note(reply, note);
@@ -139,8 +139,9 @@ void leave_out_silent(json& structured, const RequiredMembers& required) {
 }
 
 void add_note(Reply& reply, const std::string& note) {
-  const std::string before = reply.structured->value("note", "");
-  reply.structured["note"] = before.empty() ? note : before + "; " + note;
+  std::string notes = reply.structured->value("note", "");
+  base::append_part(notes, note, "; ");
+  reply.structured["note"] = notes;
   reply.text += (reply.text.ends_with('\n') ? "note: " : "\nnote: ") + note + "\n";
 }
 

@@ -24,9 +24,9 @@ inline constexpr std::int64_t kImagesBytesMax = 750'000;
 
 struct Reply {
   base::JsonValue structured;
-  std::string text;                                 // the same, for readers
+  std::string text;                                 // says as much, for readers
   base::JsonValue more = base::JsonValue::array();  // further content blocks
-  std::string new_session_id = {};  // of one the client has to hear of, or it is lost to it
+  std::string new_session_id = {};  // a new session's, that the client must be told or loses
   std::optional<mcp::Task> task = std::nullopt;  // instead of all that: it goes on as one
 };
 
@@ -74,7 +74,7 @@ nlohmann::json object_schema(std::initializer_list<std::pair<const char*, const 
 Argument session_argument();
 Argument path_argument(const char* description);
 
-// One function per file of tools.
+// Each file of tools has one function.
 std::vector<mcp::Tool> run_tools(const Services& services);
 std::vector<mcp::Tool> file_tools(const Services& services);
 mcp::Tool edit_file(const Services& services);
@@ -86,8 +86,8 @@ std::vector<mcp::Prompt> prompts(const Services& services);
 
 inline constexpr std::size_t kPageSize = 100;
 
-// Where the page of a cursor begins, which is the decimal number of its first item; nothing for
-// what no page has given. Empty: the first.
+// Returns where the page of a cursor begins, which is the decimal number of its first item; nothing
+// for what no page has given. Empty: the first.
 std::optional<std::size_t> offset_of_page(const std::string& cursor, std::size_t page_size);
 
 // Ids and names of the principal's sessions that begin like this.

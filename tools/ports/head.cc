@@ -163,12 +163,8 @@ std::string printed(const Fields& head) {
 
 std::vector<std::string_view> parts_of(std::string_view cookies) {
   std::vector<std::string_view> parts;
-  while (!cookies.empty()) {
-    std::string_view one = cookies.substr(0, cookies.find(';'));
-    cookies.remove_prefix(std::min(cookies.size(), one.size() + 1));
-    const std::size_t begin = std::min(one.find_first_not_of(" \t"), one.size());
-    one.remove_prefix(begin);
-    parts.push_back(one.substr(0, one.find_last_not_of(" \t") + 1));
+  for (const std::string_view one : base::split_at_ends(cookies, ';')) {
+    parts.push_back(base::trim(one));
   }
   return parts;
 }
@@ -187,7 +183,7 @@ base::Result<RequestHead> head_for_server(std::string_view head, const Inward& h
   result.upgrades = parser.upgrade();
   result.waits_to_continue = request.count(http::field::expect) > 0;
   request.erase(http::field::expect);
-  request.erase(http::field::te);  // what stands behind a body is not looked at
+  request.erase(http::field::te);  // trailers behind a body are not looked at
   std::string target = text_of(request.target());
   // Decoded it may have been that path and another one as it stands.
   if (!target.starts_with(how.prefix)) {
@@ -227,7 +223,7 @@ Opening head_for_client(bool upgrades, const Inward& how) {
       come.erase(0, read);
       auto& response = parser.get().base();
       const bool switches = response.result() == http::status::switching_protocols;
-      if (response.result_int() < 200 && !switches) continue;  // of that we have told already
+      if (response.result_int() < 200 && !switches) continue;  // it is told already
       if (switches && !upgrades) {
         return base::error(Error::Kind::kInvalid, "it switches to what nobody asked for");
       }

@@ -23,7 +23,7 @@ struct Inward {
   std::vector<std::string> secrets = {};         // headers that are hutch's alone
   std::vector<std::string> secret_cookies = {};  // names
   bool is_tls = false;                           // up to here
-  std::string host = {};                         // what the server finds as Host; empty: as it came
+  std::string host = {};                         // the Host sent on; empty: as it came
 };
 
 struct RequestHead {

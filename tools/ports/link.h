@@ -13,8 +13,8 @@ namespace tools::ports {
 
 inline constexpr const char* kAccessParameter = "hutch_access";
 
-// Whether hutch itself answers at hosts with that port: E2B's SDKs look there for envd and for the
-// interpreter of a sandbox. No server of code is reached at them.
+// Returns whether hutch itself answers at hosts with that port: E2B's SDKs look there for envd and
+// for the interpreter of a sandbox. No server of code is reached at them.
 bool is_port_of_ours(std::uint16_t port);
 
 // "https://3000-session-k2.example.org/" of a server at `public_url`; nothing: that is an address,

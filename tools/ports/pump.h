@@ -30,7 +30,7 @@ struct Pair {
   base::UniqueFd server = {};
   std::string to_server = {};  // before what the client sends
   Opening opening = nullptr;
-  std::string failure = {};  // what the client gets when the server goes before its opening is over
+  std::string failure = {};  // told to the client when the server goes before its opening is over
   // Without a byte either way for so long the server has gone; afterwards, the pair is over.
   std::chrono::seconds opening_patience = std::chrono::hours(24);
   std::chrono::seconds quiet_patience = std::chrono::hours(24) * 365;
@@ -54,7 +54,7 @@ class Pump {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // One direction.
+  // A Half is one direction.
   struct Half {
     std::string waiting;
     std::size_t written = 0;
@@ -101,7 +101,7 @@ class Pump {
   std::mutex mutex_;
   std::vector<Pair> new_;
   std::size_t count_ = 0;                   // with the new ones
-  std::map<std::uint64_t, Entry> entries_;  // of the thread alone
+  std::map<std::uint64_t, Entry> entries_;  // the thread's alone
   std::uint64_t last_id_ = 0;
   Clock::time_point looked_at_ = Clock::now();
   std::jthread thread_;

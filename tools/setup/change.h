@@ -11,7 +11,7 @@ inline constexpr const char* kEntryName = "hutch";
 
 // The bytes that somebody else's entry was in, and what is left there in their place.
 struct Replaced {
-  std::size_t at = 0;  // of the file without setup's entry
+  std::size_t at = 0;  // where in the file without setup's entry
   std::string text;    // empty: there was none
   std::string rest;
 };
@@ -23,7 +23,7 @@ struct Change {
   std::string after;
   bool was_there = false;
   bool stays = false;     // the file, if only for what others have written
-  Insertion insertion;    // of an addition
+  Insertion insertion;    // an addition's
   Replaced replaced;      // by an addition
   bool goes_on = false;   // an addition in place of what setup had written there
   bool is_needed = true;  // else all is as it should be
@@ -44,7 +44,7 @@ base::Result<Change> plan_removal(const Client& client, const std::string& recor
 base::Status apply_addition(const Client& client, const std::string& records, const Change& change);
 base::Status apply_removal(const Client& client, const std::string& records, const Change& change);
 
-// Where the text from before the addition is kept.
+// Returns where the text from before the addition is kept.
 std::string kept_copy(const Client& client, const std::string& records);
 
 // The lines that differ, with some around them, as diff -u shows them.

@@ -17,9 +17,9 @@ struct Client {
   std::string title;  // "Claude Code"
   std::string file;   // absolute; need not be there
   Format format = Format::kJson;
-  Keys keys;              // of the map that its servers are in
+  Keys keys;              // lead to the map that its servers are in
   std::string entry;      // as it would be written for hutch: JSON, its names in order
-  std::string next;       // what is left to do for whoever uses it
+  std::string next;       // a step left to whoever uses it
   bool is_there = false;  // signs of it are on this machine
 };
 
@@ -29,7 +29,7 @@ struct Places {
   std::string config;                // XDG_CONFIG_HOME, or ~/.config
   std::string search_path;           // PATH
   std::string windows_profile = {};  // /mnt/c/Users/NAME; empty: no Windows around
-  std::string distribution = {};     // of WSL, as Windows calls it
+  std::string distribution = {};     // this Linux in WSL, as Windows calls it
   // Reads a variable of the environment: some clients keep their files where it says.
   std::function<std::string(const std::string& name)> variable = [](const std::string&) {
     return std::string();

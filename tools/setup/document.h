@@ -29,14 +29,14 @@ base::Result<nlohmann::json> parse_document(Format format, const std::string& te
 // The value at `keys`, null where there is none.
 nlohmann::json value_at(const nlohmann::json& document, const Keys& keys);
 
-// Where `entry` goes so that it is the one called `name` in the map at `keys`, which may not be
-// there yet. kUnsupported: not without writing other parts anew. REQUIRES: the text can be parsed,
-// and has no such entry.
+// Returns where `entry` goes so that it is the one called `name` in the map at `keys`, which may
+// not be there yet. kUnsupported: not without writing other parts anew. REQUIRES: the text can be
+// parsed, and has no such entry.
 base::Result<Insertion> place_entry(Format format, const std::string& text, const Keys& keys,
                                     const std::string& name, const nlohmann::ordered_json& entry);
 
-// Whether `after` is `before` without that entry and is the same in everything else. Maps that had
-// nothing but it may be gone, or empty.
+// Returns whether `after` is `before` without that entry and is the same in everything else. Maps
+// that had nothing but it may be gone, or empty.
 bool is_without(const nlohmann::json& after, const nlohmann::json& before, const Keys& keys,
                 const std::string& name);
 

@@ -103,7 +103,7 @@ std::string printed(const ordered_json& value, const std::string& unit, const st
 
 std::string strict_json(std::string text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.replace(0, 3, "   ");
-  std::size_t last = std::string::npos;  // what is neither blank nor a comment
+  std::size_t last = std::string::npos;  // the last that is neither blank nor a comment
   const auto blank = [&text](std::size_t from, std::size_t to) {
     for (; from < to; ++from) {
       if (text[from] != '\n' && text[from] != '\r') text[from] = ' ';

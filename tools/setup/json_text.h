@@ -9,13 +9,13 @@
 
 namespace tools::setup {
 
-// As strict JSON of the same length: what is none of it is blank.
+// Returns strict JSON of the same length: what is none of it is blank.
 std::string strict_json(std::string text);
 
 base::Result<Insertion> place_in_json(const std::string& text, const Keys& keys,
                                       const std::string& name, const nlohmann::ordered_json& entry);
 
-// Without that member and one comma; empty: there is none.
+// Returns the text without that member and one comma, or as it is where there is none.
 std::string without_in_json(const std::string& text, const Keys& keys, const std::string& name);
 
 }  // namespace tools::setup

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/text.h"
+
 namespace tools::setup {
 
 using base::Error;
@@ -22,9 +24,8 @@ std::string in_toml(const ordered_json& value) {
   if (!value.is_object() && !value.is_array()) return value.dump();
   std::string text;
   for (const auto& [name, member] : value.items()) {
-    if (!text.empty()) text += ", ";
-    if (value.is_object()) text += ordered_json(name).dump() + " = ";
-    text += in_toml(member);
+    const std::string key = value.is_object() ? ordered_json(name).dump() + " = " : "";
+    base::append_part(text, key + in_toml(member));
   }
   return value.is_object() ? "{ " + text + " }" : "[" + text + "]";
 }

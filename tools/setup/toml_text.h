@@ -14,7 +14,7 @@ base::Result<nlohmann::json> parse_toml(const std::string& text);
 Insertion place_in_toml(const std::string& text, const Keys& keys, const std::string& name,
                         const nlohmann::ordered_json& entry);
 
-// With the tables below it. REQUIRES: the text can be parsed.
+// Returns the text without that table and the tables below it. REQUIRES: the text can be parsed.
 std::string without_in_toml(const std::string& text, const Keys& keys, const std::string& name);
 
 }  // namespace tools::setup

@@ -1,4 +1,4 @@
-// One real run through an entry as it was written: what a client will do with it.
+// Makes one real run through an entry as it was written: what a client will do with it.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,8 @@ base::Result<nlohmann::json> parse_yaml(const std::string& text);
 base::Result<Insertion> place_in_yaml(const std::string& text, const Keys& keys,
                                       const std::string& name, const nlohmann::ordered_json& entry);
 
-// Without the lines of that entry, in a map of one entry a line; empty: there is none.
+// Returns the text without the lines of that entry, in a map of one entry a line,
+// or as it is where there is none.
 std::string without_in_yaml(const std::string& text, const Keys& keys, const std::string& name);
 
 }  // namespace tools::setup

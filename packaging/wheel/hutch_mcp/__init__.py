@@ -13,7 +13,7 @@ def main():
         path = os.path.join(here, "tree", "bin", name)
         if not os.access(path, os.X_OK):
             os.chmod(path, 0o755)
-    # What uvx has fetched may be gone tomorrow: clients are to start it by uvx again, which knows the index only.
+    # Packages of uvx may be gone tomorrow: clients are to start it by uvx again, which knows the index only.
     if "archive-v0" in here.split(os.sep):
         from_a_file = glob.glob(os.path.join(os.path.dirname(here), "hutch_mcp-*.dist-info", "direct_url.json"))
         os.environ.setdefault("HUTCH_LAUNCHER", "none" if from_a_file else "uvx hutch-mcp")

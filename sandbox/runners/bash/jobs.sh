@@ -1,4 +1,4 @@
-# What processes that earlier runs have left are to the builtins of this one, which is not their father: state.sh evaluates
+# Makes builtins know processes that earlier runs have left, of which this bash is not the father: state.sh evaluates
 # this where there are any. Jobs of this run go before those of earlier ones that have the same number, and what is
 # not about a job of an earlier run is the builtin's. It is evaluated, not sourced, so that what builtins say begins as everywhere.
 #

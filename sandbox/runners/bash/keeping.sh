@@ -1,4 +1,4 @@
-# What a run of bash keeps for the next: state.sh reads this unless the run is in the background, and calls __hutch_keep
+# Keeps state for the next run of bash: state.sh reads this unless the run is in the background, and calls __hutch_keep
 # at the end of the code. The file of the state and its other end are told there.
 
 # Names that bash sets itself, or that belong to this process alone. In one text: lists of variables are read often, and
@@ -9,20 +9,10 @@ BASH_LINENO BASH_MONOSECONDS BASH_REMATCH BASH_SOURCE BASH_SUBSHELL BASH_TRAPSIG
 BASH_XTRACEFD COMP_CWORD COMP_KEY COMP_LINE COMP_POINT COMP_TYPE COMP_WORDBREAKS COMP_WORDS EPOCHREALTIME \
 EPOCHSECONDS OPTARG OPTERR OPTIND _ DIRSTACK EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE LINENO MACHTYPE \
 OSTYPE PIPESTATUS PPID RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID"
-# Those whose traps last: all but SIGINT, of which the EXIT trap has made its own, and SIGCHLD, which our own children
+# Their traps last: all but SIGINT, of which the EXIT trap has made its own, and SIGCHLD, which our own children
 # would fire. The C library has the two before the real-time ones for itself.
 __hutch_signals=({1..31} {34..64})
 unset -v '__hutch_signals[1]' '__hutch_signals[16]'
-# The environment as the host gave it. What the code leaves as it is need not be saved, so that a
-# later change of the host's is seen.
-mapfile -d '' -t __hutch_entries </proc/self/environ
-for __hutch_name in "${__hutch_entries[@]}"; do
-  case ${__hutch_name%%=*} in
-    HUTCH_*) ;;
-    *[!A-Za-z0-9_]* | [0-9]* | '') ;;
-    *) __hutch_given[${__hutch_name%%=*}]=${__hutch_name#*=} ;;
-  esac
-done
 # The lines of `declare -p` before the code: what is still the same at its end needs no second look. Values of several
 # lines are left out, as each line would count by itself.
 declare -A __hutch_same=()
@@ -78,7 +68,7 @@ __hutch_look_at_state() {
   [[ ! -s $__hutch_listed ]] || __hutch_is_plain=
 }
 
-# What of the lines of `declare -p` and `declare -F` in `__hutch_all` is to be saved: `__hutch_names`; those that the
+# Chooses what is saved of the lines of `declare -p` and `declare -F` in `__hutch_all`: `__hutch_names`; those that the
 # code has made read-only apart, since loaded as such they would make the same code fail the second time; and
 # `__hutch_functions`. A line may also be one of another's value: then there is no such variable, or it is one anyway.
 __hutch_choose() {
@@ -90,7 +80,7 @@ __hutch_choose() {
       'declare -'*) [[ -z ${__hutch_same[$__hutch_line]-} ]] || continue ;;
       *) continue ;;
     esac
-    # Of long lines the beginning: patterns take the square of what they look at.
+    # The beginning of a long line is enough: patterns take the square of what they look at.
     __hutch_name=${__hutch_line:9:250}
     __hutch_flags=${__hutch_name%% *}
     __hutch_name=${__hutch_name#* }
@@ -121,7 +111,7 @@ __hutch_choose() {
   builtin return 0
 }
 
-# Of a function that the user may have replaced.
+# Succeeds unless the user has replaced this function.
 __hutch_is_ours() {
   local text
   builtin declare -f "$1" >|"$__hutch_listed"
@@ -201,7 +191,7 @@ __hutch_save() {
 }
 
 __hutch_forget_own() {
-  local IFS=' '
+  local IFS=' ' 2>/dev/null
   builtin unset -v $__hutch_own 2>/dev/null
 }
 
@@ -213,7 +203,7 @@ __hutch_keep() {
     [ -z "$__hutch_line" ] || builtin unset -v "${__hutch_line%%=*}"
   done <<<"$__hutch_locals"
   [[ -z $!$__hutch_last ]] || __hutch_find_left 2>/dev/null
-  # What bash sets itself is not looked through, name by name.
+  # Variables that bash sets itself are not looked through, name by name.
   __hutch_forget_own
   __hutch_save
 }

@@ -29,19 +29,27 @@ __hutch_trapped=
 __hutch_locals=
 __hutch_carried=()
 __hutch_text=
-# What a script sets to be strict or chatty is for that script. A later run would end without a word at the first grep
+# A script sets these to be strict or chatty, for itself alone. A later run would end without a word at the first grep
 # that finds nothing.
 __hutch_for_one_run=errexit:nounset:pipefail:xtrace:verbose:noexec:onecmd:monitor:interactive:privileged:posix
 __hutch_left=() # "NUMBER PID STARTED COMMAND" of each job that earlier runs have left
 __hutch_last=   # $! of an earlier run
 
+# The environment as the host gave it. What the code leaves as it is need not be saved, so that a
+# later change of the host's is seen.
 declare -A __hutch_given=()
-if [ "$__hutch_mode" != --background ]; then
-  . "${BASH_SOURCE[0]%/*}/keeping.sh"
-else
-  for __hutch_name in $__hutch_run_env; do __hutch_given[$__hutch_name]=${!__hutch_name-}; done
+if [[ $__hutch_mode != --background || $__hutch_run_env != '  ' ]]; then
+  mapfile -d '' -t __hutch_entries </proc/self/environ
+  for __hutch_name in "${__hutch_entries[@]}"; do
+    case ${__hutch_name%%=*} in
+      HUTCH_*) ;;
+      *[!A-Za-z0-9_]* | [0-9]* | '') ;;
+      *) __hutch_given[${__hutch_name%%=*}]=${__hutch_name#*=} ;;
+    esac
+  done
 fi
-unset -v __hutch_name "${!HUTCH_@}"
+[ "$__hutch_mode" = --background ] || . "${BASH_SOURCE[0]%/*}/keeping.sh"
+unset -v __hutch_name __hutch_entries "${!HUTCH_@}"
 set --
 
 # Which file has the newest whole state, and its text.
@@ -74,7 +82,7 @@ __hutch_set_options() {
   done
 }
 
-# Of a bash that was started ahead: the code, once it is there.
+# Waits, in a bash that was started ahead, until the code is there.
 __hutch_await() {
   local before=${OLDPWD-} had=${OLDPWD+x}
   local REPLY
@@ -86,7 +94,7 @@ __hutch_await() {
   [ -z "$had" ] || OLDPWD=$before
 }
 
-# What is left to do when the state has been loaded.
+# Does what is left to do when the state has been loaded.
 __hutch_enter() {
   [ "$__hutch_mode" != --ahead ] || __hutch_await
   IFS= builtin read -r -d '' -u 3 __hutch_code
@@ -123,7 +131,7 @@ __hutch_enter() {
 $__hutch_user_trap"
   { builtin trap - ERR DEBUG RETURN; } >/dev/null 2>&1
   __hutch_leave' EXIT
-  # What the code finds as $?.
+  # The code finds this as $?.
   builtin return "${__hutch_before:-0}"
 }
 
@@ -153,8 +161,8 @@ __hutch_started() {
 # which is why the state was saved before it.
 __hutch_leave() {
   builtin trap "" INT
-  builtin set +eu
-  builtin shopt -u nocasematch extdebug
+  builtin set +euv
+  builtin shopt -u nocasematch extdebug expand_aliases
   [ "$__hutch_mode" = --background ] || __hutch_keep
   case $__hutch_status$__hutch_code in
     [!0]* | */mnt/* | */Users/* | */home/* | *'~/D'* | *:[/\\]Users*)

@@ -10,7 +10,7 @@ from hutch_runner.files import quoted, unique
 
 ROWS_AT_ONCE = 50_000
 _TABLE = "frame"
-_ARROW = b"ARROW1"  # what such a file begins with
+_ARROW = b"ARROW1"  # the beginning of such a file
 _ALL_ROWS = 4_000_000_000
 _DAYS, _MOMENTS = "DATE", "TIMESTAMP"
 _SHOWN = ("PeriodDtype", "IntervalDtype")
@@ -43,7 +43,7 @@ def as_frame(value):
 
 
 def _as_arrow(sys, value):
-    """What polars and Arrow have."""
+    """Returns a table of Arrow for what polars or Arrow has, else None."""
     polars, pyarrow = sys.modules.get("polars"), sys.modules.get("pyarrow")
     if polars is not None and isinstance(value, getattr(polars, "DataFrame", ())):
         return _of_polars(value)
@@ -129,7 +129,7 @@ def have_times(database, tables):
 
 
 def write_file(frame, kind, path):
-    """What FrameFile reads."""
+    """Writes the file that FrameFile reads."""
     if not len(frame.columns):
         raise ValueError("the DataFrame has no columns")
     if kind == "parquet":
@@ -269,7 +269,7 @@ def _write_arrow(frame, path):
         with pyarrow.OSFile(path, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
         return True
-    except (ImportError, TypeError, ValueError, NotImplementedError):  # of Arrow too: not there, or no type of its own
+    except (ImportError, TypeError, ValueError, NotImplementedError):  # Arrow's too: not there, or without such a type
         return False
 
 
@@ -304,7 +304,7 @@ def _texts_of(series):
 
 
 def _shown(values):
-    """What str() makes of each of an index of them: one by one it takes longer by far."""
+    """Returns str() of each value of an index: one by one it takes longer by far."""
     if hasattr(values, "closed"):
         begin, end = "[" if values.closed in ("left", "both") else "(", "]" if values.closed in ("right", "both") else ")"
         return [f"{begin}{left}, {right}{end}" for left, right in zip(values.left, values.right)]

@@ -1,4 +1,4 @@
-"""What to say where a number was wanted, and a column of text has numbers with commas, as files of many countries do."""
+"""Gives a hint where a number was wanted, and a column of text has numbers with commas, as files of many countries do."""
 
 import os
 import re

@@ -36,7 +36,7 @@ _QUOTED = re.compile(r"""['"]([^'"\n]+)['"]""")
 _NAMED_THERE = re.compile(r"(\w+)\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\bTEMP(?:ORARY)?\b", re.IGNORECASE)
 _LEAVES_CONNECTION = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "DROP", "ALTER", "COPY", "EXPLAIN", "TRANSACTION"}
-_ROWS_LOOKED_AT = 100  # of a column that failed
+_ROWS_LOOKED_AT = 100  # in a column that failed
 _CHANGES_DATA = {"INSERT", "UPDATE", "DELETE", "MERGE_INTO"}
 _READS_CSV = re.compile(r"\.(?:csv|tsv|txt)\b", re.IGNORECASE)
 _ROWS_OF_DATES = 20_480  # as many as DuckDB looks at to tell them
@@ -47,7 +47,7 @@ _MAKES_TABLES = {"CREATE", "ALTER"}
 
 
 class Statement:
-    """What the engine executes, with its number and the line it begins in."""
+    """A statement for the engine, with its number and the line it begins in."""
 
     def __init__(self, parsed, text, number, line):
         self.parsed = parsed
@@ -77,7 +77,7 @@ class DuckdbEngine:
         self._frames = frames
         self._framed = []
         self._notes = []
-        self._told = set()  # what is told once in a session
+        self._told = set()  # notes that a session has once
         self._attached_files = AttachedFiles(os.path.dirname(path))
         self._held = set()  # files of them that DuckDB has open here, which no other process can have
         self._copies = {}  # databases of them that are in memory here, by name
@@ -89,7 +89,7 @@ class DuckdbEngine:
         self.in_transaction = False  # asking DuckDB would end the transaction
         self.is_aborted = False  # that transaction, by a statement that failed in it: what ends it rolls it back
         self._connection = connect()
-        self._parser = self._connection.cursor()  # what it refuses would end a transaction of the connection itself
+        self._parser = self._connection.cursor()  # a refusal would end a transaction of the connection itself
 
     def interrupt(self):
         """Again and again until the run is over: DuckDB forgets it when a query is just about to begin."""
@@ -239,11 +239,11 @@ class DuckdbEngine:
                 # The other one is what its Python module makes of SIGINT.
                 if isinstance(error, duckdb.InterruptException) or not isinstance(error, duckdb.Error) and "interrupted" in str(error):
                     raise KeyboardInterrupt from None
-                unknown = _MISSING_CATALOG.search(str(error))  # of a view that reads it, too
+                unknown = _MISSING_CATALOG.search(str(error))  # also where a view reads it
                 if unknown and not was_aborted and not self.in_transaction and self._attach_again(f"{unknown.group(1)}."):
                     continue
                 missing = _MISSING.match(str(error)) if isinstance(error, duckdb.CatalogException) else None
-                # What _add_frames() could not see: DuckDB lists no tables of what has parameters.
+                # _add_frames() could not see it: DuckDB lists no tables of statements with parameters.
                 if missing and not self.is_aborted and self._add_frame(missing.group(1)):
                     continue
                 why = self._why_missing(missing.group(1)) if missing else duckdb_hints.of_view(str(error), statement.text, self._framed)
@@ -256,7 +256,7 @@ class DuckdbEngine:
         sql = statement.text
         try:
             names = self._names_in(sql)
-            can_tell = not self.in_transaction or statement.kind not in _CHANGES_DATA  # of which DuckDB lists none
+            can_tell = not self.in_transaction or statement.kind not in _CHANGES_DATA  # DuckDB lists no tables of these
         except duckdb.Error:
             names, can_tell = set(), False
         created = _CREATES.match(sql)
@@ -269,7 +269,7 @@ class DuckdbEngine:
                 self._add_frame(name)
 
     def _ask_python(self, statement):
-        """What is of DataFrames alone is answered where they lie, unless the user has made this connection another one."""
+        """Answers queries of DataFrames alone where they lie, unless the user has made this connection another one."""
         if statement.kind == "CREATE":
             self._macros = None
         if not self._is_plain or statement.kind != "SELECT" or self.in_transaction:
@@ -482,7 +482,7 @@ class DuckdbEngine:
         # DuckDB itself shows the line, counted from where the statement begins.
         inside = _LINE.search(str(error))
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
-        unknown = _MISSING_CATALOG.search(str(error))  # what a view reads, too
+        unknown = _MISSING_CATALOG.search(str(error))  # also where a view reads it
         hint = self._attached_files.why_missing(statement.text + (f"\n{unknown[1]}." if unknown else "")) + _way_without_extension(str(error), statement.text) + hint
         return f"  statement {statement.number}, line {line}\n" + (hint or self._way_with_commas(str(error), statement.text))
 

@@ -1,10 +1,10 @@
-"""What to say to those who took DuckDB for another database: a line behind its error."""
+"""Helps those who took DuckDB for another database: a line behind its error."""
 
 import re
 
 from hutch_runner import foreign_paths
 
-CANDIDATES_MAX = 3  # of functions that an error lists, and one more where that is all
+CANDIDATES_MAX = 3  # functions that an error lists, and one more where that is all
 
 # Compiled when there is an error: no session needs them at its start.
 _FUNCTION = r"Function with name (\w+) does not exist"
@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def of_view(message, sql, data_frames):
-    """What to say of a change to a DataFrame, which is a view."""
+    """Says how to change a DataFrame, which is a view."""
     changed = re.search(_CHANGED, sql) if re.search(_READ_ONLY, message) else None
     name = next((name for name in data_frames if changed and name.lower() == changed[1].lower()), "")
     return f"; it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM {name} makes a table to change" if name else ""
@@ -111,7 +111,7 @@ def _way_to_decode(message, sql, refused):
     path = (named[1] or named[named.lastindex]) if named else ""
     encodings = text_encodings.of_file(path)
     looks, first = (text_encodings.in_words(encodings), encodings[0]) if encodings else ("", "")
-    if refused is None:  # of JSON, or read_text()
+    if refused is None:  # JSON, or read_text()
         return f"({path} looks like {looks}: open({path!r}, encoding={first!r}).read() in Python reads it)\n" if looks else ""
     ours = first if first == "utf-16" else "latin-1" if text_encodings.is_latin(path, encodings) else ""
     own = f"read_csv({path!r}, encoding={ours!r}) here, or " if ours and ours != refused else ""

@@ -53,7 +53,7 @@ class FrameSource:
 
 
 class Answer:
-    """What a statement gave. `rows` is None when it is no query; `count` is then the rows changed.
+    """The result of a statement. `rows` is None when it is no query; `count` is then the rows changed.
 
     `columns` are (name, type) with an empty type where only the values can tell.
     """

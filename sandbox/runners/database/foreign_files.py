@@ -1,4 +1,4 @@
-"""What DuckDB reads with extensions that it would have to download: workbooks, and databases of SQLite.
+"""Reads what DuckDB reads only with extensions from the network: workbooks, and databases of SQLite.
 
 A workbook is a table while a run goes on: 'book.xlsx' is its first sheet, 'book.xlsx#Costs' the one of that name.
 A database of SQLite is copied into one in memory when it is attached, and again after its file has changed; what SQL changes in the

@@ -18,7 +18,7 @@ from hutch_runner.python_frames import IDLE_SECONDS, Replies, busy_words, connec
 
 ANSWER_BYTES_MAX = 64 << 20
 END_SECONDS = 1
-# What DuckDB makes values of, beside those that need no name.
+# DuckDB makes values of these types, beside those that need no name.
 _VALUES = {("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")} | {
     ("decimal", "Decimal"), ("uuid", "UUID"), ("uuid", "SafeUUID"), ("pytz", "_p"), ("pytz", "_UTC")}
 
@@ -74,7 +74,7 @@ def _answer_of(reply, replies):
 
 
 def _remove_spilled(process):
-    """What DuckDB had moved out of memory lies there still when its process is ended."""
+    """Removes what DuckDB had moved out of memory, which outlasts its process."""
     folder = duckdb_start.spill_directory(process)
     deadline = time.monotonic() + END_SECONDS
     while os.path.isdir(folder):
@@ -109,7 +109,7 @@ def _working_directory():
 
 
 class Rows:
-    """What an Answer has, of rows that are all there."""
+    """Gives rows that are all there as an Answer gives its rows."""
 
     def __init__(self, rows):
         self._rows, self._next = rows, 0

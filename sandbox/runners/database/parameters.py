@@ -7,7 +7,7 @@ from hutch_runner.data_frames import cell
 
 
 def converted(parameters, convert):
-    """Those of a statement, for question marks or for names; what is neither, the engine refuses itself."""
+    """Converts a statement's parameters, for question marks or for names; the engine refuses what is neither."""
     if isinstance(parameters, dict):
         return {name: convert(value) for name, value in parameters.items()}
     return [convert(value) for value in parameters] if isinstance(parameters, (list, tuple)) else parameters
@@ -30,6 +30,6 @@ def for_sqlite(value, among_times=False):
     if hasattr(value, "total_seconds") or type(value).__name__ in ("NAType", "Decimal"):
         return cell(value)
     if not hasattr(value, "isoformat"):
-        return value  # what SQLite has no form for it refuses: better than to compare with something else
+        return value  # SQLite refuses it where it has no form for it: better than to compare with something else
     text = cell(value)
     return text if among_times or getattr(value, "tzinfo", None) is not None else text.removesuffix(" 00:00:00")

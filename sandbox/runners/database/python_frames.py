@@ -41,7 +41,7 @@ def connect(socket):
 
 class PythonFrames(FrameSource):
     def __init__(self, kind):
-        self._kind = kind  # of files that the engine reads: sqlite or parquet
+        self._kind = kind  # the format that the engine reads: sqlite or parquet
         self._why = {}
         self._queries = None
 
@@ -158,7 +158,7 @@ class Replies:
         return reply
 
     def bytes(self, count):
-        """What follows a line, once."""
+        """Returns the bytes that follow a line, once."""
         while len(self._bytes) < count:
             self._receive()
         data, self._bytes = self._bytes[:count], self._bytes[count:]

@@ -16,7 +16,7 @@ from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint
 from hutch_runner.statements import split_statements
 from hutch_runner.unread_files import is_a_files, words_for_unread
 
-STEPS_BETWEEN_CHECKS = 2000  # of SQLite's virtual machine: some microseconds
+STEPS_BETWEEN_CHECKS = 2000  # steps of SQLite's virtual machine: some microseconds
 UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
 _CHANGES_CONNECTION = re.compile(r"\b(?:TEMP|TEMPORARY|PRAGMA)\b", re.IGNORECASE)
 _ATTACHES = re.compile(r"(ATTACH|DETACH)\b", re.IGNORECASE)
@@ -183,7 +183,7 @@ class SqliteEngine:
             return
         if self._files.could_be(name):
             self._files.load(name)
-        elif not self._frames.busy():  # what is not there has no columns, which is nothing to wait for
+        elif not self._frames.busy():  # a missing one has no columns, which is nothing to wait for
             self._add_frame(name)
 
     def _add_file_or_frame(self, name, sql):

@@ -1,4 +1,4 @@
-"""What to say to those who took SQLite for another database."""
+"""Helps those who took SQLite for another database."""
 
 import re
 
@@ -14,7 +14,7 @@ _ASKS_FOR_COLUMNS = re.compile(
 
 
 def hint(message, sql):
-    """What ends the message of an error that another database would not have had."""
+    """Returns the end of an error's message that another database would not have had."""
     kind, _, name = message.partition(": ")
     is_of_others = ("syntax error" in message and _OF_OTHERS.match(sql) or kind == "no such function" or
                     kind == "no such table" and (name.lower().startswith("information_schema.") or is_called(name, sql)))
@@ -22,7 +22,7 @@ def hint(message, sql):
 
 
 def hint_of_view(message, data_frames):
-    """What to say of a change to a DataFrame, which is a view."""
+    """Says how to change a DataFrame, which is a view."""
     name = message.removeprefix("cannot modify ").removesuffix(" because it is a view")
     if name == message or name not in data_frames:
         return ""
@@ -40,11 +40,11 @@ def hint_of_lock(error):
 
 
 def hint_of_unseen(message, name, data_frames):
-    """What to say when a file or DataFrame has been loaded, and SQLite does not see it."""
+    """Says what to do when a file or DataFrame has been loaded, and SQLite does not see it."""
     if not message.startswith("no such table: main."):
         # Unquoted, `data.csv` is the table `csv` of a database `data`.
         return f"; to read a file put its name in double quotes: {quoted(name)}"
-    # What lies in the database itself does not look among the temporary tables.
+    # Views and triggers of the database itself do not look among the temporary tables.
     what, table = ("DataFrames", name) if name in data_frames else ("files", quoted(name))
     return f"; views and triggers of the database see no {what}: CREATE TABLE t AS SELECT * FROM {table} makes a table for them"
 

@@ -21,7 +21,7 @@ class Statement:
         self.line = line
 
     def summary(self, count):
-        """What to say when it gives no rows: nothing for BEGIN, PRAGMA and the like."""
+        """Says what it did when it gives no rows: nothing for BEGIN, PRAGMA and the like."""
         words = _WORD.findall(self.text[:200].upper())
         first = words[0] if words else ""
         if first in _CHANGES_DATA:

@@ -1,4 +1,4 @@
-"""What to say of a table that is none, when its name is a file's: of one that SQLite does not read, or that is not there."""
+"""Says why a table is none when its name is a file's: one that SQLite does not read, or that is not there."""
 
 import os
 

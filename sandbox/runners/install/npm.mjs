@@ -70,7 +70,7 @@ function tellFailure(text) {
   if (lines.length > LINES_OF_FAILURE) process.stderr.write(`(the beginning of what npm has said; the whole of it is in ${LOG})\n`);
 }
 
-// Of what is at the top of node_modules.
+// Returns the names of all packages at the top of node_modules.
 function names() {
   const top = path.join(FOLDER, 'node_modules');
   return list(top).filter((name) => !name.startsWith('.'))

@@ -21,17 +21,17 @@ QUIET_SECONDS = 5.0  # most installs are over by then, and of lines that were wr
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _FILE = re.compile(r"\s*Downloading (\S+)")
 _STEP = re.compile(r"\s*(Collecting|Building|Preparing|Installing|Downloading|Getting|Cloning|Processing|Obtaining|Attempting)\b.*")
-_BEGUN = re.compile(r"Installing collected packages: (.+)")  # those of a build, which are gone with it, stand further in
+_BEGUN = re.compile(r"Installing collected packages: (.+)")  # a build's own, which are gone with it, stand further in
 _INSTALLED = re.compile(r"Successfully installed (.+)")
 _WAS = re.compile(r"\s*Found existing installation: (\S+) (\S+)")
-# Of what was asked for, not of what that needs.
+# It finds packages that were asked for, not those that they need.
 _THERE = re.compile(r"Requirement already satisfied: ([\w.-]+).* in \S+(?: \(from -r .*\))? \(([^()]+)\)$")
 
 
 class Progress:
     def __init__(self):
         self.file = ""
-        self.downloaded = 0  # of files that are whole
+        self.downloaded = 0  # bytes of files that are whole
         self.told_at = 0.0
         self.begun_at = time.monotonic()
         self.has_told = False
@@ -57,7 +57,7 @@ class Progress:
             sys.stdout.flush()
 
     def end(self):
-        """What is told next stands where this did."""
+        """Lets the next line stand where this did."""
         if self.has_told:
             sys.stdout.write("\r")
 
@@ -130,7 +130,7 @@ def read(report):
 
 
 def said_by(lines):
-    """The same of a pip that writes no report."""
+    """Returns as much from the lines of a pip that writes no report."""
     said = [found[1].split() for line in lines if (found := _INSTALLED.match(line))]
     return [{"metadata": dict(zip(("name", "version"), one.rpartition("-")[::2])), "requested": True} for one in sum(said, [])]
 

@@ -10,10 +10,10 @@ from hutch_runner.json_text import encode_for_host as _encode
 
 FRAME_BYTES_MAX = 32 << 20  # that is taken: parameters of hutch.sql() may be long; the host sends less
 HEAD_BYTES = 5
-JSON_BYTES_MAX = 4 << 20  # of a frame
+JSON_BYTES_MAX = 4 << 20  # for one frame
 PART_BYTES = 4 << 20
-INLINE_CHARACTERS = 100_000  # of one form of an output; more goes ahead of it, in parts
-SHOWN_CHARACTERS = 20_000  # of a long text, besides
+INLINE_CHARACTERS = 100_000  # for one form of an output; more goes ahead of it, in parts
+SHOWN_CHARACTERS = 20_000  # as much of a long text is shown, besides
 PROSE = ("text", "markdown")  # half of it still says something
 
 # Bound now: user code may replace anything in the modules it can import.
@@ -134,7 +134,7 @@ class EncodedJson:
 
 
 class ShortText(str):
-    """What is shown of a text that is `whole` besides, for a file."""
+    """The shown part of a text that is `whole` besides, for a file."""
 
     def __new__(cls, text, whole):
         made = super().__new__(cls, text)

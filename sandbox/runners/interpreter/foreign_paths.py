@@ -36,7 +36,7 @@ def way_for(path):
 
 
 def way_in(message, is_missing=False):
-    """The same for the first such path that words name; they say themselves that it is missing, or `is_missing` does."""
+    """Does so for the first such path that words name; they say themselves that it is missing, or `is_missing` does."""
     named = _QUOTED.search(message)
     path = named[1] or named[3].rstrip(",:;") if named else ""
     if path:

@@ -12,7 +12,7 @@ _SPACE = " \t\n\r"
 
 
 class _Options:
-    """What the scanner asks for."""
+    """These are the options that the scanner asks for."""
 
     strict = True
     object_hook = object_pairs_hook = array_hook = None

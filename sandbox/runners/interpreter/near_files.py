@@ -8,13 +8,13 @@ from hutch_runner.patterns import Pattern
 _ENTRIES_MAX = 2_000  # looked at for one failure
 _TOLD_MAX = 2
 _WORKSPACE, _GRANTED = "/workspace", "/mnt"
-_OWN_FOLDERS = ("node_modules", "__pycache__")  # of tools
+_OWN_FOLDERS = ("node_modules", "__pycache__")  # tools make them
 _FOLDER_OF_HOST = Pattern(r"/mnt/[^/]+")
 _NAMED = Pattern(r"""no such table: ([^;\n]+);|["']([^"'\n]+)["']|(?:^|[\s:(])((?:[\w.~-]*/)*[\w-]+(?:\.\w{1,8})+)(?=$|[\s),:;])""")
 
 
 def words_for(path):
-    """What is called so, or nearly so, in the working directory, in /workspace and its folders, and in granted folders; or nothing."""
+    """Finds files called so, or nearly so, in the working directory, in /workspace and its folders, and in granted folders; or nothing."""
     name = _name_of(path)
     if not name or set(name) & set("*?\n") or os.path.lexists(path):
         return ""
@@ -33,7 +33,7 @@ def _words_for_folder(path):
 
 
 def words_in(message):
-    """The same for the first name in a message."""
+    """Does so for the first name in a message."""
     named = _NAMED.search(message)
     return words_for(next(filter(None, named.groups()))) if named else ""
 
@@ -81,7 +81,7 @@ def _name_of(path):
 
 
 def _folded(name):
-    """What names have in common that differ by case, by what stands between words, and by how accents are written."""
+    """Makes names alike that differ by case, by what stands between words, and by how accents are written."""
     if not name.isascii():
         from unicodedata import normalize
 

@@ -2,7 +2,7 @@
 
 
 class Pattern:
-    """What re.compile() gives, compiled when it is first used. Its flags stand in its text."""
+    """A pattern of re, compiled when it is first used. Its flags stand in its text."""
 
     def __init__(self, text):
         self._text = text

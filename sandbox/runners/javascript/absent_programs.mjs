@@ -12,9 +12,9 @@ import { Array, Map, Object, Set, String } from './intrinsics.mjs';
 
 const LIST = new URL('../absent_programs.txt', import.meta.url);
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh']);
-const CALLS_MAX = 50; // of a run; a loop calls the same again and again
+const CALLS_MAX = 50; // for one run; a loop calls the same again and again
 const CHARACTERS_MAX = 4_000;
-const BEFORE = /^(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$/; // what may stand before the name
+const BEFORE = /^(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$/; // such words precede the name
 
 const called = new Map(); // whatever was called by this run: names, and scripts of a shell
 let isWatching = false;

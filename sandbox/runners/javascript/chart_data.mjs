@@ -1,11 +1,11 @@
-// What charts are made of, from plain values. The schema is in ../CHARTS.md; the same in Python:
+// Makes the data of charts from plain values. The schema is in ../CHARTS.md; the same in Python:
 // ../python/chart_data.py.
 
 import { Array, Math, Number, Object, Set, String } from './intrinsics.mjs';
 
-const POINTS_MAX = 50_000; // of a chart: so many go into its file; of a result, the host keeps fewer
+const POINTS_MAX = 50_000; // for a chart: so many go into its file; the host keeps fewer in a result
 const ELEMENTS_MAX = 10_000;
-const CELLS_MAX = 10_000; // of a heatmap
+const CELLS_MAX = 10_000; // for a heatmap
 const CELLS_SHOWN = 60; // so many are in the text of an answer, mostly; the host samples those of larger ones
 const BINS_MAX = 200;
 const TICKS_MAX = 30;

@@ -1,4 +1,4 @@
-// What a cell declares at its top, as global variables.
+// Makes global variables of what a cell declares at its top.
 //
 // V8 keeps `let`, `const` and `class` of a script for ever, and refuses a name that comes again as something else.
 // So they become `var`, which any later run may declare as anything. What `const` refuses is looked for in its

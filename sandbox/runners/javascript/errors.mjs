@@ -35,7 +35,7 @@ export function describeFailure(failure) {
   };
 }
 
-// The same with what the inspector knows: where in the cell a syntax error is.
+// Adds what the inspector knows: where in the cell a syntax error is.
 export function explain(failure, details, cell) {
   const described = describeFailure(failure);
   if (described.name !== 'SyntaxError' || !details?.scriptId || /\bcell-\d+:\d+/.test(described.traceback)) {
@@ -52,7 +52,7 @@ export function newestCell(traceback) {
   return numbers.length ? Math.max(...numbers) : NaN;
 }
 
-// What was thrown may be a proxy, and any look at it the user's code.
+// A thrown value may be a proxy, and any look at it the user's code.
 function inheritsFromError(failure) {
   try {
     return failure instanceof Error;

@@ -10,7 +10,7 @@ import { maySetVariables } from './module_state.mjs';
 import { isOwn } from './required.mjs';
 import { Error, JSON, Object, Promise, Set, Symbol, Uint8Array, setTimeout } from './intrinsics.mjs';
 
-const DEEP = 3; // of module.Class.prototype.method
+const DEEP = 3; // as in module.Class.prototype.method
 const OF_A_MODULE_MAX = 20_000;
 const EAGER = new Set(['process', 'Buffer']); // there from the begin, behind getters
 const LOOKED_INTO_MAX = 3; // functions of a module, for what it holds

@@ -40,7 +40,7 @@ export function toScript(source, cell, isTypeScript) {
   return { ...edited(source, edits), ...declared, endsInDeclaration };
 }
 
-// Of a program's identifiers those outside its imports.
+// Returns the identifiers of a program outside its imports.
 function usedNames(program) {
   const names = new Set();
   const look = (node) => node.type === 'Identifier' && names.add(node.name);
@@ -62,7 +62,7 @@ export function rewriteModule(source, base, urlOf) {
   return edited(source, collect((edit) => visit(parse(source, base), (node) => rewrite(node, edit)))).code;
 }
 
-// What a module imports, as it is written there; [] of what cannot be read.
+// Returns what a module imports, as it is written there; [] where it cannot be read.
 export function importedBy(source) {
   const specifiers = [];
   if (!/\b(import|export)\b/.test(source) || source.length > FOLLOWED_CHARACTERS_MAX) return specifiers;

@@ -1,4 +1,4 @@
-// What is being installed: code that misses it is told to wait for that, and not to install it.
+// Knows what is being installed: code that misses it is told to wait for that, and not to install it.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const PROCESSES_MAX = 1000;
 const SHOWN_MAX = 200;
 const FOLDERS_MAX = 300;
 
-let ofRuns = {}; // what is installed, by run: those that were queued or on when this one began
+let ofRuns = {}; // packages, by installing run: those that were queued or on when this one began
 
 export function beginInstalls(message) {
   ofRuns = {};
@@ -59,7 +59,7 @@ function commands() {
   return found;
 }
 
-// What a manager with these arguments is to install, nothing where that may be anything; null where it installs nothing.
+// Returns what a manager with these arguments is to install, nothing where that may be anything; null where it is none.
 function packagesOf(words) {
   const isValue = (at) => at > 0 && HAVE_VALUES.has(words[at - 1]);
   const [action, ...packages] = words.filter((word, at) => !word.startsWith('-') && !isValue(at));

@@ -1,4 +1,4 @@
-// What the runner needs of the global object, as it was before user code could replace it.
+// Keeps what the runner needs of the global object, as it was before user code could replace it.
 
 export const {
   Array, ArrayBuffer, Atomics, Buffer, Error, JSON, Map, Math, Number, Object, Promise, Set, String, Symbol,

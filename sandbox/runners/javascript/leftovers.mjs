@@ -1,4 +1,4 @@
-// What code leaves going when its last statement is done: timers, requests, servers, children.
+// Finds what code leaves going when its last statement is done: timers, requests, servers, children.
 
 import { AsyncResource } from 'node:async_hooks';
 import net from 'node:net';

@@ -6,7 +6,7 @@ import { parse, visit } from './syntax.mjs';
 import { Map, Set } from './intrinsics.mjs';
 
 const FUNCTION = /^(?:Function|ArrowFunction)/;
-const EXPORTS = new Set(['exports', 'module']); // of CommonJS, whose properties are variables too
+const EXPORTS = new Set(['exports', 'module']); // CommonJS has them; their properties are variables too
 const looked = new Map(); // file -> { code, sets }
 
 export function maySetVariables(file) {
@@ -50,7 +50,7 @@ function sets(inside, variables) {
   return [...set].some((name) => variables.has(name) && !own.has(name));
 }
 
-// Those of a pattern, and of what has a property set those of exports alone.
+// Adds the names of a pattern; where a property is set, that of exports alone.
 function addNames(pattern, names) {
   visit(pattern, (node) => {
     if (node.type === 'MemberExpression') return;

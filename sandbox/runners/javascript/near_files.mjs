@@ -9,9 +9,9 @@ import { Set } from './intrinsics.mjs';
 const ENTRIES_MAX = 2_000; // looked at for one failure
 const TOLD_MAX = 2;
 const WORKSPACE = '/workspace';
-const OWN_FOLDERS = ['node_modules', '__pycache__']; // of tools
+const OWN_FOLDERS = ['node_modules', '__pycache__']; // tools make them
 
-// What is called so, or nearly so, in the working directory, in /workspace and its folders, and in granted folders; or nothing.
+// Finds files called so, or nearly so, in the working directory, in /workspace and its folders, and in granted folders; or nothing.
 export function wordsFor(wanted) {
   const name = nameOf(wanted);
   if (!name || fs.existsSync(wanted)) return '';
@@ -100,7 +100,7 @@ function nameOf(wanted) {
   return path.basename(wanted.replaceAll('\\', '/'));
 }
 
-// What names have in common that differ by case, by what stands between words, and by how accents are written.
+// Makes names alike that differ by case, by what stands between words, and by how accents are written.
 function folded(name) {
   return name.normalize('NFC').toLowerCase().replace(/[ -]/g, '_');
 }

@@ -1,4 +1,4 @@
-// What to say of code that takes a Promise for the value that it comes to: `const rows = hutch.sql(...); rows.length` is
+// Tells code that it takes a Promise for the value that it comes to: `const rows = hutch.sql(...); rows.length` is
 // undefined, and `rows.map` no function. It is said only where the syntax leaves no doubt of which value a name means.
 
 import util from 'node:util';
@@ -13,7 +13,7 @@ const NO_FUNCTION = /^([\w$]+(?:\.[\w$]+)*?)(\(\.\.\.\))?\??\.([\w$]+) is not a 
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.*)'\)$/;
 const { fetch } = globalThis;
 
-// Of a run that has come to its end: one phrase, or nothing. Only what it does at its top for certain counts.
+// Returns one phrase, or nothing, for a run that has come to its end. Only what it does at its top for certain counts.
 export function wordsOfPromise(source) {
   return saidOf(() => {
     if (!isReadable(source) || !MAY_MAKE_ONE.test(source)) return '';
@@ -24,7 +24,7 @@ export function wordsOfPromise(source) {
   });
 }
 
-// Of a TypeError with this message and traceback, which code of the cell itself must have thrown.
+// Returns it for a TypeError with this message and traceback, which code of the cell itself must have thrown.
 export function wordsOfPromiseIn(source, { message, traceback }, cellName) {
   return saidOf(() => {
     const [, callee, call, name] = message.match(NO_FUNCTION) ?? [];
@@ -166,7 +166,7 @@ function lacks(object, key) {
   return true;
 }
 
-// What a name of the cells leads to, without running any code.
+// Returns what a name of the cells leads to, without running any code.
 function valueOf(path) {
   let value = globalThis;
   for (const name of path.split('.')) {

@@ -13,10 +13,10 @@ import { Array, Buffer, JSON, Number, Object, Symbol } from './intrinsics.mjs';
 const TEXT_CHARACTERS_MAX = 20_000_000;
 const MARKUP_CHARACTERS_MAX = 50_000_000;
 const JSON_CHARACTERS_MAX = 50_000_000;
-const JSON_BYTES_MAX = 4 << 20; // of a message
+const JSON_BYTES_MAX = 4 << 20; // for one message
 const PART_BYTES = 4 << 20;
-const INLINE_CHARACTERS = 100_000; // of one form of an output; more goes ahead of it, in parts
-const SHOWN_CHARACTERS = 20_000; // of a long text, besides
+const INLINE_CHARACTERS = 100_000; // for one form of an output; more goes ahead of it, in parts
+const SHOWN_CHARACTERS = 20_000; // as much of a long text is shown, besides
 const PROSE = ['text', 'markdown']; // half of it still says something
 const PLAIN_ITEMS_MAX = 1000;
 const PLAIN_DEPTH_MAX = 40; // the host refuses frames nested deeper than 64
@@ -90,7 +90,7 @@ function addRich(value, found) {
     addJson(value, found);
     if (value.$schema.includes('vega-lite')) addChart(() => chartOfVegaLite(value), found);
   } else if (typeof value.type === 'string' && isChartJs(value)) {
-    addJson({ type: value.type, data: value.data, options: value.options }, found); // of an instance, too
+    addJson({ type: value.type, data: value.data, options: value.options }, found); // for an instance, too
     addChart(() => chartOfChartJs(value), found);
   } else if (isPlain(value)) {
     found.json = value;

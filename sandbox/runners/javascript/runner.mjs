@@ -17,7 +17,7 @@ installWarnings();
 
 // Code of a timer that is stopped by force leaves node's record of nested callbacks one too deep,
 // and node ends itself over that. This is --no-force-async-hooks-checks, from inside.
-process.noDeprecation = true; // of the binding
+process.noDeprecation = true; // the binding is deprecated
 try {
   const { constants, async_hook_fields: fields } = process.binding('async_wrap');
   fields[constants.kCheck] = 0;
@@ -42,7 +42,7 @@ function keepAlive(whether) {
   Atomics.store(shared, LOOSE, whether ? 0 : 1);
 }
 
-let early = []; // what comes before the variables are back
+let early = []; // messages that come before the variables are back
 worker.on('message', (message) => {
   if (message.type === 'closed') realExit(message.status);
   if (early) early.push(message);

@@ -52,7 +52,7 @@ export class Session {
     this.keepsLast = true; // as `_`, until the user has one
     this.inspector = new inspector.Session();
     this.inspector.connect();
-    // What node calls the main module. Many a script asks whether it is that.
+    // Node calls this the main module. Many a script asks whether it is that.
     this.main = { id: '.', filename: '', exports: {}, children: [], paths: [], loaded: false };
     const { main } = this;
     this.kept = {
@@ -124,7 +124,7 @@ export class Session {
     return this.sqlRunner.query(text, parameters, place);
   }
 
-  // What no cell awaits: it fails the run that started it, while that goes on, and never ends the interpreter.
+  // Watches for failures that no cell awaits: each fails its run, while that goes on, and never ends the interpreter.
   watchForStrays() {
     const report = (failure, kind, maker) => {
       if (Exit.codeOf(failure) !== undefined) return;
@@ -218,7 +218,7 @@ export class Session {
   // as it may hit whatever waits for the code.
   finish(run) {
     if (this.current !== run) return;
-    if (run.describing) run.ending = { interrupted: true }; // what was thrown takes for ever to show
+    if (run.describing) run.ending = { interrupted: true }; // the thrown value takes for ever to show
     run.describing = true;
     const times = run.began_us === undefined ? {} : { began_us: run.began_us, ended_us: nowUs() };
     run.stopWaiting?.();

@@ -6,12 +6,12 @@ import { Array, ArrayBuffer, Map, Math, Object, Set, String } from './intrinsics
 
 const WHOLE_CHARACTERS = 2_000; // a value that has no more is shown whole
 const SHORT_CHARACTERS = 1_000;
-const WHOLE_ITEMS = 1_000; // of a value, counted before it is shown
+const WHOLE_ITEMS = 1_000; // in a value, counted before it is shown
 const OWN_WORDS_ITEMS = 50; // an object counts as so many whose class says how it is shown: that is the user's code
-const ITEM_CHARACTERS = 50; // of a string that count as an item
+const ITEM_CHARACTERS = 50; // so many in a string count as an item
 // Items at each end and characters of a string, each less than the one before: the first that fits is taken.
 const LESS = [[10, 400], [10, 200], [5, 100], [3, 60], [2, 40], [1, 30]];
-const DEPTH_MAX = 12; // of what node shows, two as long as nobody asks for more
+const DEPTH_MAX = 12; // levels that node shows: two as long as nobody asks for more
 const BREAK_LENGTH = 100;
 const LEFT_OUT = '…';
 const OWN_WORDS = util.inspect.custom;
@@ -22,7 +22,7 @@ const eachOfMap = Map.prototype.forEach;
 const eachOfSet = Set.prototype.forEach;
 const keysOfLarge = new Map();
 
-// What node shows of a value, or less of a long one, unless the code has told node how much it wants.
+// Returns what node shows of a value, or less of a long one, unless the code has told node how much it wants.
 export function shortText(value, maxStringLength) {
   const options = { maxStringLength, breakLength: BREAK_LENGTH };
   const { depth, maxArrayLength } = util.inspect.defaultOptions;
@@ -109,7 +109,7 @@ function shorter(value, ends, levels, copies = new Map()) {
   return copy;
 }
 
-// Those that node shows. Of a million it takes so long to have them that they are had once.
+// Returns the keys that node shows. To get a million takes so long that it is done once.
 function keysOf(value) {
   let keys = keysOfLarge.get(value);
   if (keys === undefined) {

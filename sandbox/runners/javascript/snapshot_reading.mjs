@@ -312,7 +312,7 @@ export function reasonOf(failure) {
   try {
     text = String(failure?.message ?? failure).split('\n')[0];
   } catch {
-    text = 'it fails'; // what was thrown is the user's
+    text = 'it fails'; // the thrown value is the user's
   }
   return text.slice(0, REASON_CHARACTERS_MAX);
 }

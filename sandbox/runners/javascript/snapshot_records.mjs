@@ -7,8 +7,8 @@ import { ByteWriter, Table, isObject } from './snapshot_bytes.mjs';
 import { Edges } from './snapshot_edges.mjs';
 import { Math, Uint8Array } from './intrinsics.mjs';
 
-const LONG_CHARACTERS = 40; // of a text that is stored once, however often it is met
-const HEAD_BYTES = 8; // of a record, at most
+const LONG_CHARACTERS = 40; // longer texts are stored once, however often they are met
+const HEAD_BYTES = 8; // a record's, at most
 
 const { getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
 const { isProxy } = util.types;
@@ -17,10 +17,11 @@ export class Records {
   // room: of bytesMax, for these.
   constructor(room, bytesMax) {
     this.room = room;
+    this.tooLarge = 0; // how many names are not stored, since there is no room for them
     this.ofBytes = `of ${bytesMax >> 20} MB that are stored in all`;
     this.ids = new Table();
     this.values = []; // by number
-    this.next = 0; // of these, whose record is written next
+    this.next = 0; // the number of the one whose record is written next
     this.current = 0; // whose record is being written
     this.starts = [0];
     this.blobs = new Table(); // number -> views that come behind its record
@@ -112,6 +113,7 @@ export class Records {
       const fresh = [];
       const bytes = this.sizeFrom(name, (id) => included[id] === 0, fresh);
       if (bytes > left) {
+        this.tooLarge++;
         notKept[name.label] = [kindOf(name.value), `${sizeInWords(bytes)}, ${this.ofBytes}`];
         return false;
       }

@@ -84,7 +84,10 @@ export class Values extends Records {
     this.leastMs = this.leftMs() / 2; // others need some as well
     while (this.next < this.values.length) {
       this.writeNext();
-      if (size() > this.room) return this.giveUp(`${sizeInWords(size())}, ${this.ofBytes}`);
+      if (size() > this.room) {
+        this.tooLarge++;
+        return this.giveUp(`${sizeInWords(size())}, ${this.ofBytes}`);
+      }
       if (this.next % LOOK_EVERY === 0 && this.isLate()) return this.giveUp(TOO_LONG);
     }
     return undefined;

@@ -8,7 +8,7 @@ import { SnapshotTrial } from './snapshot_trial.mjs';
 import { Values } from './snapshot_values.mjs';
 import { JSON, Math, Object, Set } from './intrinsics.mjs';
 
-const SHARE_TO_SEND = 0.4; // of the time
+const SHARE_TO_SEND = 0.4; // a part of the time
 const SOURCE_CHARACTERS_MAX = 1 << 20;
 const OF_THE_INDEX_BYTES = 1 << 17; // beside names and sources
 const OF_A_NAME_BYTES = 16;
@@ -20,8 +20,9 @@ export class SnapshotWriter {
     this.snapshots = snapshots;
   }
 
-  // Writes all but the last packet: { bytes, missing, trial }, where missing is how much is not stored, and a trial is
-  // to be waited for where there is one; undefined where there is nothing to store, which it says.
+  // Writes all but the last packet: { bytes, missing, tooLarge, trial }, where missing is how much is not stored, tooLarge
+  // how much of that is too large, and a trial is to be waited for where there is one; undefined where there is nothing
+  // to store, which it says.
   write(wish, leftMs) {
     let written;
     this.withoutChanges((changes) => {
@@ -79,7 +80,7 @@ export class SnapshotWriter {
       && names.every((name) => name.label === '_' || values.isFound(name));
     if (isNothing) {
       const isFound = names.length > 0 && wish.number !== 0; // nobody is to find modules gone after a pause
-      pipes.send(isFound ? 'X' : 'N', isFound ? String(wish.number) : '', mayWait);
+      pipes.send(isFound ? 'X' : 'N', isFound ? `${wish.number} 1` : '', mayWait);
       return undefined;
     }
     const trial = wish.number !== 0 && missing === 0 ? new SnapshotTrial(surroundings, values.byteCount()) : undefined;
@@ -92,7 +93,7 @@ export class SnapshotWriter {
       const told = Object.fromEntries(Object.entries(notKept).slice(0, NAMES_TOLD_MAX));
       const around = surroundings.taken();
       writer.end({ node: process.versions.node, runId, graphs, notKept: told, lost, woken, cells: cells.said, around });
-      return { bytes: writer.bytes, missing, trial };
+      return { bytes: writer.bytes, missing, tooLarge: values.tooLarge, trial };
     } catch (failure) {
       trial?.stop();
       throw failure;

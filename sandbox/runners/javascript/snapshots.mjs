@@ -22,7 +22,7 @@ const ANSWER_MS = 250; // between two looks for an answer
 const ANSWER_MS_MAX = 60_000; // until a snapshot of which nothing is heard is taken for lost
 const NOTE_CHARACTERS_MAX = 300;
 const WOKEN_MAX = 200; // entries of the whole list, of which a note has the first
-const WOKEN_CHARACTERS_MAX = 200; // of each
+const WOKEN_CHARACTERS_MAX = 200; // for each
 
 const { fstatSync, closeSync, readFileSync } = fs;
 const { rss } = process.memoryUsage;
@@ -41,12 +41,12 @@ export class Snapshots {
     this.unread = []; // graphs of the last snapshot that could not be read: they are stored again
     this.note = '';
     this.runId = '';
-    this.woken = undefined; // what the waking has not brought back: each snapshot has it, for whoever asks later
+    this.woken = undefined; // not brought back by the waking: each snapshot has it, for whoever asks later
     this.earliest = this.restUntil = 0; // when the next may come: for hutch-box, and for the code's sake
     this.answerUntil = 0; // until then the host has not said when it takes the next
     this.unended = undefined; // the number of a wish that has no answer yet
-    this.trial = undefined; // of what was written for that
-    this.bytesMax = 0; // of one that nobody has asked for
+    this.trial = undefined; // tries what was written for that
+    this.bytesMax = 0; // for one that nobody has asked for
   }
 
   // Waking
@@ -187,7 +187,7 @@ export class Snapshots {
       this.sayOver(this.unended);
       return this.plan(ANSWER_MS);
     }
-    if (!this.writer) return this.load(() => this.plan(0)); // what has loaded it goes on until then
+    if (!this.writer) return this.load(() => this.plan(0)); // looks again once it is loaded
     if (!hasRoom(Math.min(this.bytesMax, rss()))) { // the next run tries it again
       this.hasChanged = false;
       return undefined;
@@ -201,7 +201,7 @@ export class Snapshots {
     if (this.writes && !this.writer) return this.load(() => setTimeout(() => this.store(message), 0).unref());
     clearTimeout(this.timer);
     const number = countOf(message.wish);
-    this.whileThere(() => this.pauseMs()); // what was said of the last one
+    this.whileThere(() => this.pauseMs()); // takes what was said of the last one
     return this.whileThere(() => {
       this.trial?.stop();
       this.trial = undefined;
@@ -244,9 +244,9 @@ export class Snapshots {
     else this.end(written, isWhole ? 0 : 1);
   }
 
-  end({ bytes, missing }, unsure) {
+  end({ bytes, missing, tooLarge }, unsure) {
     try {
-      this.pipes.send('E', `${bytes} ${missing + unsure}`, () => !this.isBusy());
+      this.pipes.send('E', `${bytes} ${missing + unsure} 0 ${tooLarge}`, () => !this.isBusy());
       this.isEnded();
     } catch (failure) {
       if (failure instanceof Gone) throw failure;

@@ -49,7 +49,7 @@ function synchronousStream(fd) {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) stream.write(chunk, encoding);
     const callback = [chunk, encoding, done].find((one) => typeof one === 'function');
     if (callback) process.nextTick(callback);
-    process.nextTick(() => stream.emit('finish')); // what waits for the end of a pipeline
+    process.nextTick(() => stream.emit('finish')); // for whoever waits for the end of a pipeline
     return stream;
   };
   return stream;

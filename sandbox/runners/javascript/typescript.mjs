@@ -37,7 +37,7 @@ function stripWithEsbuild(source, cell) {
     ?? fail('TypeScript needs the program esbuild (Debian: apt install esbuild), or node 22.13 or newer');
 }
 
-// Of a file. esbuild first: it leaves imports out that are only types, knows JSX, and makes CommonJS (null without it).
+// Translates a file, by esbuild first: it leaves imports out that are only types, knows JSX, and makes CommonJS (null without it).
 export function translateFile(source, file, format) {
   const loader = file.endsWith('x') ? 'tsx' : 'ts';
   const done = runEsbuild(source, file, [`--loader=${loader}`, `--format=${format}`, '--platform=node']);

@@ -1,4 +1,4 @@
-// What to do about failures that hutch's users meet in their first week: a line behind the traceback.
+// Says what to do about failures that hutch's users meet in their first week: a line behind the traceback.
 
 import fs from 'node:fs';
 import util from 'node:util';

@@ -12,12 +12,12 @@ from hutch_runner.patterns import Pattern
 
 _LIST = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "absent_programs.txt")
 _SHELLS = {"sh", "bash", "dash", "zsh"}
-_CALLS_MAX = 50  # of a run; a loop calls the same again and again
+_CALLS_MAX = 50  # for one run; a loop calls the same again and again
 _CHARACTERS_MAX = 4_000
 _QUOTED_WORD = Pattern(r"(['\"])([\w./-]+)\1")
 _QUOTED = Pattern(r"'[^']*'|\"[^\"]*\"")
 _NEXT = Pattern(r"[;|&()\n`]+")
-_BEFORE = Pattern(r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$")  # what may stand before the name
+_BEFORE = Pattern(r"(\w+=\S*|-\S*|time|exec|nohup|env|command|then|do|else|if|while|until|!|\{)$")  # such words precede the name
 
 
 def explanation_of(name):
@@ -60,7 +60,7 @@ class AbsentPrograms:
         os.system = watched
 
     def take_note(self, told):
-        """What is to be said of this run beyond what `told` has already."""
+        """Returns what is to be said of this run beyond what `told` has already."""
         called, self.called = self.called, {}
         names = [name for call, is_script in called.items() for name in (programs_of(call) if is_script else [call])]
         said = [explanation_of(os.path.basename(name)) for name in dict.fromkeys(names) if not _is_there(name)]
@@ -92,6 +92,6 @@ class AbsentPrograms:
 
 
 def _is_there(name):
-    """What shutil.which() says, without a module whose import takes as long as that of all others here, and whose name a file of the user's may have."""
+    """Does as shutil.which() without a module whose import takes as long as that of all others here, and whose name a file of the user's may have."""
     folders = [""] if os.path.dirname(name) else os.environ.get("PATH", os.defpath).split(os.pathsep)
     return any(os.path.isfile(path) and os.access(path, os.X_OK) for path in (os.path.join(folder, name) for folder in folders))

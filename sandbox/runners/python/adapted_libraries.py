@@ -6,7 +6,7 @@ import sys
 
 from hutch_runner.imports import WhenImported
 
-COLUMNS = 200  # of characters, as tables of values have
+COLUMNS = 200  # characters, as in tables of values
 
 
 def watch():
@@ -19,7 +19,7 @@ def watch():
 def _as_wide_as_values(module):
     """print(frame) has as many columns as there is room for: in a terminal of 80 characters, which a session has not, few."""
     if not hasattr(module, "get_terminal_size"):
-        return  # of another version
+        return  # it is another version
 
     usual = module.get_terminal_size
 

@@ -8,7 +8,7 @@ from hutch_runner.imports import WhenImported
 from hutch_runner.notebook import without_magic_of_figures
 from hutch_runner.standard_modules import loaded
 
-CO_COROUTINE = 0x80  # of `inspect`, which would double the start-up time
+CO_COROUTINE = 0x80  # from `inspect`, which would double the start-up time
 
 ALL_FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -23,10 +23,10 @@ class Cells:
         self.count = 0
         self.futures = 0  # `from __future__ import x` in one cell holds for the later ones
         self.loop = None
-        self.tree = None  # of the cell that ran last
-        self.sources = {}  # of all cells, as they were compiled, each with the compiler's flags
+        self.tree = None  # the syntax tree of the cell that ran last
+        self.sources = {}  # by cell, as they were compiled, each with the compiler's flags
         self.when_compiled = None
-        self.context = contextvars.Context()  # of all cells: a ContextVar set in one is seen in the next
+        self.context = contextvars.Context()  # shared by all cells: a ContextVar set in one is seen in the next
 
     def run(self, source):
         """Executes a cell; the value of its last expression, or None."""

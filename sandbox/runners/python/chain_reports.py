@@ -17,7 +17,7 @@ def text_of(failure):
 
 
 class UserStack(traceback.StackSummary):
-    """Of frames, and of lines of text between them."""
+    """A stack of frames, with lines of text between them."""
 
     def format(self, **options):
         lines, part = [], traceback.StackSummary()
@@ -83,7 +83,7 @@ class _Reports:
 
 
 def _says_no_more(before, report):
-    """What a library has caught, in its own frames alone, and whose words stand in what it raised then: pandas' KeyError, and
+    """Is true where a library has caught `before` in its own frames alone, and raised its words again: pandas' KeyError, and
     the three failures that lead to that of requests."""
     if before.stack or before.exceptions:
         return False

@@ -1,11 +1,11 @@
-"""What charts of all libraries are made of, from plain values. The schema is in ../CHARTS.md."""
+"""Makes the data of charts of all libraries from plain values. The schema is in ../CHARTS.md."""
 
 import math
 import re
 
-POINTS_MAX = 50_000  # of a chart: so many go into its file; of a result, the host keeps fewer
+POINTS_MAX = 50_000  # for a chart: so many go into its file; the host keeps fewer in a result
 ELEMENTS_MAX = 10_000
-CELLS_MAX = 10_000  # of a heatmap
+CELLS_MAX = 10_000  # for a heatmap
 CELLS_SHOWN = 60  # so many are in the text of an answer, mostly; the host samples those of larger ones
 BINS_MAX = 200
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$")

@@ -231,7 +231,7 @@ def _date_of(axis, places):
     if not frequency:
         return lambda number: dates.num2date(number).isoformat()
     low, high = sorted(axis.get_view_interval())
-    # What stands out of sight was drawn before pandas came, and is in days.
+    # Places out of sight were drawn before pandas came, and are in days.
     if (places != places.round()).any() or not ((low <= places) & (places <= high)).any():
         return float
     period = sys.modules["pandas"].Period
@@ -303,7 +303,7 @@ def _all_series(axes, marks):
 
 
 def _clouds(axes, legend):
-    """Of scatter(), and of each row of eventplot()."""
+    """Returns the points of scatter(), and of each row of eventplot()."""
     return [*((name, *points.T) for c in axes.collections if _is_cloud(axes, c) for name, points in legend.clouds_of(c)),
             *((legend.name_of(row), xs, ys) for row, xs, ys in rare_marks.events(axes))]
 
@@ -392,7 +392,7 @@ def _bar_name(axis, position):
 
 
 def _all_bins(axes):
-    """Of hist() and stairs(), and of seaborn's histplot()."""
+    """Returns the bins of hist() and stairs(), and of seaborn's histplot()."""
     found = [*drawn.histograms(axes), *rare_marks.outlines(axes)]
     known = {id(artists) for artists, *_ in found}
     made = (_bins_of_seaborn(c) for c in axes.containers

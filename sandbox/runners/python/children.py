@@ -13,7 +13,7 @@ class Children:
         self._told = set()
 
     def note(self):
-        """What is new of that; empty where there is nothing."""
+        """Says what is new of that; empty where there is nothing."""
         if not _has_any():
             self._told.clear()
             return ""

@@ -1,4 +1,4 @@
-"""What code may change: the names that a statement binds and the values it sets a part of, what the functions it defines may do when they are
+"""Finds what code changes: the names that a statement binds and the values it sets a part of, what the functions it defines may do when they are
 called, and the values it hands to where somebody else may change them.
 
 Only reads code. Where reading does not tell, it says that something may change.
@@ -22,11 +22,11 @@ _OPENERS = {"dict", "enumerate", "frozenset", "iter", "list", "max", "min", "rev
 
 
 class CodeChanges:
-    """What may happen to values after the statements that have been taken, unseen by who goes through these."""
+    """Knows what may happen to values after the statements that have been taken, unseen by who goes through these."""
 
     def __init__(self):
         self.rebound = set()  # names that functions set when they are called
-        self.changed = set()  # those of whose value functions change a part
+        self.changed = set()  # names of whose values functions change a part
         self._handed_on = {}  # from which depth on somebody gets parts of a value, by name: at 0 is the value itself
 
     def take(self, statement):

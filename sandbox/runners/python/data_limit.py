@@ -7,7 +7,7 @@ JavaScript. So much more the limit may be.
 import os
 import resource
 
-_STEP = 32 << 20  # of the limit: less is not worth a change
+_STEP = 32 << 20  # bytes: less is not worth a change of the limit
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _get, _set, _open, _read, _close = resource.getrlimit, resource.setrlimit, os.open, os.read, os.close
 _first = None  # soft and hard limit, and what was mapped in vain: known with the first run, in the box

@@ -100,7 +100,7 @@ def _describe(failure):
 
 
 def _add_rich(value, found):
-    """What the value's own _repr_*_ methods give (the protocol of IPython)."""
+    """Adds what the value's own _repr_*_ methods give (the protocol of IPython)."""
     kind = type(value)  # asked of the type: objects that answer to any name have none of these
     if isinstance(value, type):
         return
@@ -252,7 +252,7 @@ def rows_shown(pandas, rows, columns):
         most = min(most, when_cut or most)
     elif rows > most and not is_set:
         most = TABLE_ROWS_TEXT
-    # What takes long to write; the host shows less, and has the rest in a file.
+    # More takes long to write; the host shows less, and has the rest in a file.
     return min(most, max(TABLE_ROWS_TEXT, TABLE_CELLS_CSV // max(columns, 1)))
 
 

@@ -1,4 +1,4 @@
-"""What boxplot(), violinplot(), hist() and contours were given or have computed: afterwards there are but lines, areas and bars.
+"""Keeps what boxplot(), violinplot(), hist() and contours got or computed: afterwards there are but lines, areas and bars.
 
 Kept at the axes themselves, so that it goes with them, into a pickle too.
 """
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 _KEPT = "hutch_drawn"
 _ENDS_MAX = 500
-_ends = {}  # of the values that boxplot_stats() was given last, by what it has found
+_ends = {}  # extremes of the values that boxplot_stats() was given last, by what it has found
 
 
 def watch():
@@ -30,19 +30,19 @@ def boxes(axes):
 
 
 def histograms(axes):
-    """Of each series that is still there `(artists, is_sideways, edges, counts)`."""
+    """Returns `(artists, is_sideways, edges, counts)` for each series that is still there."""
     present = set(map(id, axes.patches))
     return [one for one in _kept(axes, "bins") if len(one[0]) and id(one[0][0]) in present]
 
 
 def violins(axes):
-    """Of each violin that is still there `(statistics, body, is_sideways, place)`."""
+    """Returns `(statistics, body, is_sideways, place)` for each violin that is still there."""
     present = set(map(id, axes.collections))
     return [one for one in _kept(axes, "violins") if id(one[1]) in present]
 
 
 def contours(axes):
-    """Of each set of contours that is still there `(set, xs, ys, values)`."""
+    """Returns `(set, xs, ys, values)` for each set of contours that is still there."""
     present = set(map(id, axes.collections))
     return [one for one in _kept(axes, "grids")
             if {id(one[0]), *map(id, getattr(one[0], "collections", None) or ())} & present]

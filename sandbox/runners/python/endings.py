@@ -1,4 +1,4 @@
-"""What `done` says of how a run ended."""
+"""Writes into `done` how a run ended."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ def describe(failure, interrupts):
 
 
 def reap_children():
-    """Those that are ended now: dead ones hold their places in the table until somebody has waited for them."""
+    """Reaps children that have ended: dead ones hold their places in the table until somebody has waited for them."""
     deadline = time.monotonic() + REAP_SECONDS
     try:
         while time.monotonic() < deadline:
@@ -48,7 +48,7 @@ def reap_children():
 
 
 class Notes:
-    """What the user should know of what a cell ran, or has left, that does not show otherwise."""
+    """Collects what the user should know of what a cell ran, or has left, that does not show otherwise."""
 
     def __init__(self, cells, packages, programs, fonts, formulas):
         self._cells = cells
@@ -116,7 +116,7 @@ def _exit_code_of(failure):
     if isinstance(code, int):
         return code & 0xFF
     try:
-        sys.stderr.write(f"{code}\n")  # what the interpreter itself does with sys.exit("text")
+        sys.stderr.write(f"{code}\n")  # as the interpreter itself does with sys.exit("text")
     except Exception:
         pass
     return 1

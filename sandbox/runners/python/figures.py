@@ -12,7 +12,7 @@ from hutch_runner.patterns import Pattern
 from hutch_runner.plain_json import plain
 
 PICTURE_BYTES_GOOD = 750_000  # larger ones are drawn again with fewer dots
-PICTURE_DOTS_MAX = 4_000_000  # of the first drawing: more only takes time and memory
+PICTURE_DOTS_MAX = 4_000_000  # in the first drawing: more only takes time and memory
 PICTURE_WIDTH_MIN = 400  # dots; below that nobody can read the labels
 CHARACTERS_TOLD_MAX = 40
 _PYPLOT = "matplotlib.pyplot"
@@ -24,7 +24,7 @@ class Figures:
         self._emit = emit
         self._sent = []  # pairs of figure and output of this run, which need no second sending
         self._last_shown = None  # by show() of this run, which has closed it
-        self._warnings = {}  # what matplotlib had to say of this run's pictures, each once
+        self._warnings = {}  # matplotlib's about this run's pictures, each once
         WhenImported("matplotlib.axes", watch_drawing)
         WhenImported("matplotlib.figure", self._take_figures)
         WhenImported(_PYPLOT, self._take_pyplot)
@@ -33,7 +33,7 @@ class Figures:
         self._sent, self._warnings, self._last_shown = [], {}, None
 
     def forget_but(self, output):
-        """Of all others the outputs were cleared."""
+        """Forgets all others: their outputs were cleared."""
         self._sent = [one for one in self._sent if one[1] is output]
 
     def end(self):

@@ -25,7 +25,7 @@ def is_library(filename):
 
 
 def pieces(step):
-    """What is told of the traceback that begins with `step`: steps of it, and lines of text about the others."""
+    """Returns what to tell of the traceback from `step` on: steps of it, and lines of text about the others."""
     first, last, left_out = [], deque(), 0
     for run in _runs(step):
         if len(first) < FIRST:
@@ -74,7 +74,7 @@ def _runs(step):
             place = places[key] = _place(code, step)
         if run is not None and place == run.place:
             run.add(step)
-        # What comes before the first frame of the user is how the runner got there.
+        # Frames before the first of the user's are how the runner got there.
         elif place and (run is not None or place is not _LIBRARY):
             if run is not None:
                 yield run

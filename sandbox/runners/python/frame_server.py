@@ -42,7 +42,7 @@ class FrameServer:
         self._pid = os.getpid()
         self._socket = None
         self._run_file = -1
-        self._leases = []  # of copies that wait for another question: this end of a pipe each
+        self._leases = []  # one for each copy that waits for another question: this end of a pipe
         os.register_at_fork(after_in_child=self._abandon)
 
     def fileno(self):
@@ -72,7 +72,7 @@ class FrameServer:
         import _socket
         for name in ("python.socket", "python.port"):
             try:
-                os.unlink(os.path.join(self._folder, name))  # of an interpreter before this one
+                os.unlink(os.path.join(self._folder, name))  # left by an interpreter before this one
             except OSError:
                 pass
         try:
@@ -150,7 +150,7 @@ class FrameServer:
                 os.close(lease)
 
     def _new_lease(self):
-        """What a thread may change meanwhile is not to be answered from an old copy."""
+        """Makes a pipe, or none: an old copy is not to tell of values that a thread may change meanwhile."""
         return os.pipe2(os.O_CLOEXEC) if count_threads() == 0 else (-1, -1)
 
     def _keep_lease(self, end):

@@ -1,4 +1,4 @@
-"""What there is to read in HTML whose object says nothing of itself: the tables, and the words around them."""
+"""Finds what there is to read in HTML whose object says nothing of itself: the tables, and the words around them."""
 
 import re
 from html.parser import HTMLParser
@@ -32,10 +32,10 @@ class _Reader(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self._lines = [""]
-        self._rows = None  # of the table that is open
+        self._rows = None  # the open table's
         self._cell = None
         self._cells_wide = self._rows_high = 1
-        self._reaching = {}  # of places that cells have in later rows too the last of these, counted from 1
+        self._reaching = {}  # by place that a cell has in later rows too: the last of these, counted from 1
         self._places_given = 0  # in those rows
         self._unseen = 0
 

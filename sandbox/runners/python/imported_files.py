@@ -40,7 +40,7 @@ def _stamp(path):
 
 
 def way_to_reload(failure):
-    """What to do about files that a failure has to do with and that have changed; empty when there are none."""
+    """Says what to do about files that a failure has to do with and that have changed; empty when there are none."""
     if not _imported:
         return ""
     names = []
@@ -52,7 +52,7 @@ def way_to_reload(failure):
 
 
 def note_of(tree, namespace):
-    """The same of modules that a cell, which went well, imports or uses: once for each time that they are edited."""
+    """Says so of modules that a cell, which went well, imports or uses: once for each time that they are edited."""
     if not _imported:
         return ""
     names = []

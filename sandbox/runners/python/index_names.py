@@ -1,4 +1,4 @@
-"""What an index of packages calls a module that is imported by another name."""
+"""Knows how an index of packages calls a module that is imported by another name."""
 
 _OTHER = {
     "Bio": "biopython", "Crypto": "pycryptodome", "Levenshtein": "levenshtein", "MySQLdb": "mysqlclient", "OpenSSL": "pyopenssl", "PIL": "pillow",
@@ -25,7 +25,7 @@ _IN_PLACE = {"fitz": _DRAWS_PAGES, "pymupdf": _DRAWS_PAGES, "pdf2image": _DRAWS_
 
 
 def words_in_place_of(module):
-    """What does the same and is here, or nothing."""
+    """Names a module that does the same and is here, or nothing."""
     other, words = _IN_PLACE.get(module.partition(".")[0], ("", ""))
     if not other:
         return ""

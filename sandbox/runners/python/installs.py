@@ -1,4 +1,4 @@
-"""What is being installed: code that misses it is told to wait for that, and not to install it."""
+"""Knows what is being installed: code that misses it is told to wait for that, and not to install it."""
 
 import os
 
@@ -20,7 +20,7 @@ _SEPARATORS = Pattern(r"[-_.]+")
 _PROCESSES_MAX = 1000
 _SHOWN_MAX = 200
 
-_of_runs = {}  # what is installed, by run: those that were queued or on when this one began
+_of_runs = {}  # packages, by installing run: those that were queued or on when this one began
 
 
 def begin(message):
@@ -73,7 +73,7 @@ def _commands():
 
 
 def _packages_of(words):
-    """What a manager with these arguments is to install, nothing where that may be anything; None where it installs nothing."""
+    """Returns what a manager with these arguments is to install, nothing where that may be anything; None where it is none."""
     words = [word for before, word in zip(["", *words], words) if before not in _HAVE_VALUES and word not in _HAVE_VALUES]
     at = next((at for at, word in enumerate(words) if word != "pip" and not word.startswith("-")), None)
     if at is None or words[at] not in _ACTIONS:

@@ -1,24 +1,38 @@
-"""Threads that earlier cells have left: what they print comes in between the output of this run, and is marked as theirs."""
+"""Threads that earlier cells have left: what they print comes in between the output of this run, and is marked as theirs.
 
-import functools
+Threads of pools outlive runs, too, and work for whichever has asked: there it is the job that is of a run. Nothing of the
+library is watched before a thread has outlived a run.
+"""
+
 from _thread import get_ident
+from types import FunctionType, MethodType
 
 from hutch_runner.standard_modules import loaded
 from hutch_runner.streams import Stream
 
-_PARTIALS_MAX = 20  # one in the other: a partial can be made to have itself in it
+# They work for whatever run is on: progress bars, the processes of pools and what comes back from them, logs, an event loop.
+_FOR_ALL_RUNS = (
+    ("tqdm._monitor", "TMonitor"), ("multiprocessing.pool", "Pool._handle_workers"), ("multiprocessing.pool", "Pool._handle_tasks"),
+    ("multiprocessing.pool", "Pool._handle_results"), ("concurrent.futures.process", "_ExecutorManagerThread"),
+    ("logging.handlers", "QueueListener._monitor"), ("asyncio.base_events", "BaseEventLoop.run_forever"))
+_METHODS_OF_POOLS = ("apply_async", "_map_async", "imap", "imap_unordered")  # their first argument is a function
 
-_marks = {}  # what is before their lines, by the number of the thread
+_RUN = "run_of_hutch"  # the run's id, in a thread that has outlived its run or that such a one has started
+_jobs = {}  # the run that has asked for what a thread does now, by the number of the thread
 _within = set()  # who is within a line: stream and thread
+_threads = {}  # the threads of `threading`, by number; it is that module's own
+_watched = set()  # names of modules
+_now = [""]  # the run that is on
 
 
 class _Marking(Stream):
-    """What a stream is while there are such threads."""
+    """A stream while there are such threads."""
 
     def write(self, text):
-        mark = _marks.get(get_ident())
-        if mark is None or not isinstance(text, str) or not text:
+        run = _run_of(get_ident())
+        if run == _now[0] or not isinstance(text, str) or not text:
             return super().write(text)
+        mark = f"[thread of {run}] "
         place = (id(self), get_ident())
         lines = text.split("\n")
         first = lines[0] if place in _within or not lines[0] else mark + lines[0]
@@ -30,29 +44,120 @@ class _Marking(Stream):
 class LateThreads:
     def __init__(self, streams):
         self._streams = streams
-        self._runs = {}  # of those threads that have outlived their run: its id
 
-    def run_begins(self):
-        _marks.clear()
+    def run_begins(self, run_id):
+        _now[0] = run_id
         _within.clear()
-        self._runs = {thread: run for thread, run in self._runs.items() if thread.is_alive()}
-        _marks.update((thread.ident, f"[thread of {run}] ") for thread, run in self._runs.items())
-        self._streams.become(_Marking if _marks else Stream)
+        self._streams.become(_Marking if any(map(_late_run, list(_threads.values()))) else Stream)
 
     def run_is_over(self, run_id):
         threading = loaded("threading")
         if threading is None or threading.active_count() == 1:
             return
+        is_any = False
         for thread in threading.enumerate():
-            if _is_a_cells(thread):
-                self._runs.setdefault(thread, run_id)
+            if _is_of_a_run(thread, threading):
+                _own_of(thread).setdefault(_RUN, run_id)
+                is_any = True
+        if is_any:
+            _watch(threading)
 
 
-def _is_a_cells(thread):
-    """Not those of pools, which work for whatever run is on."""
-    works = getattr(thread, "_target", None) or getattr(thread, "function", None) or type(thread)
-    for _ in range(_PARTIALS_MAX):
-        if not isinstance(works, functools.partial):
-            break
-        works = works.func
-    return getattr(works, "__module__", "") == "__main__"
+def _is_of_a_run(thread, threading):
+    """A thread that `threading` has not started never ends for it, and its number may be another one's by now."""
+    if thread is threading.main_thread() or isinstance(thread, threading._DummyThread):
+        return False
+    works = getattr(thread, "_target", None)
+    works = works.__func__ if type(works) is MethodType else type(thread) if works is None else works
+    if type(works) not in (type, FunctionType):  # any object, which may not like to be asked
+        return True
+    return (works.__module__, works.__qualname__) not in _FOR_ALL_RUNS
+
+
+def _run_of(number):
+    """Gives the run that is on for a thread of which nothing is known: it is of that one, or nobody's."""
+    return _jobs.get(number) or _late_run(_threads.get(number)) or _now[0]
+
+
+def _own_of(thread):
+    """Gives the members of a thread, whose class may have ways of its own to look them up."""
+    return object.__getattribute__(thread, "__dict__")
+
+
+def _late_run(thread):
+    return None if thread is None else _own_of(thread).get(_RUN)
+
+
+def _watch(threading):
+    """From here on jobs have the run that asks for them. Those from before have that of their thread, which is theirs."""
+    global _threads
+    for name, watch in (("threading", _watch_starts), ("concurrent.futures.thread", _watch_executors), ("multiprocessing.pool", _watch_pools)):
+        module = loaded(name)
+        if module is not None and name not in _watched:
+            _watched.add(name)
+            watch(module)
+    _threads = threading._active
+
+
+def _watch_starts(threading):
+    original = threading.Thread.start
+
+    def start(self):
+        run = _run_of(get_ident())
+        if run != _now[0]:
+            _own_of(self)[_RUN] = run
+        try:
+            original(self)
+        except BaseException:
+            _own_of(self).pop(_RUN, None)
+            raise
+
+    threading.Thread.start = _named_like(start, original)
+
+
+def _watch_executors(thread):
+    begin, run = thread._WorkItem.__init__, thread._WorkItem.run
+
+    def begin_of_run(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        self.run_of_hutch = _run_of(get_ident())
+
+    def run_as_of_run(self, *arguments):
+        job, asked_by = [self], getattr(self, "run_of_hutch", None)
+        del self  # a failure would lead from here back to itself
+        _do(asked_by, lambda: run(job.pop(), *arguments))
+
+    thread._WorkItem.__init__ = _named_like(begin_of_run, begin)
+    thread._WorkItem.run = _named_like(run_as_of_run, run)
+
+
+def _watch_pools(pools):
+    def watched(original):
+        def method(self, func, *arguments, **options):  # as it is called there: some give it by that name
+            asked_by = _run_of(get_ident())
+
+            def job(*given, **named):
+                return _do(asked_by, lambda: func(*given, **named))
+
+            return original(self, job, *arguments, **options)
+
+        return _named_like(method, original)
+
+    for name in _METHODS_OF_POOLS:
+        setattr(pools.ThreadPool, name, watched(getattr(pools.ThreadPool, name)))
+
+
+def _do(asked_by, job):
+    number = get_ident()
+    before = _jobs.get(number)
+    _jobs[number] = asked_by
+    try:
+        return job()
+    finally:
+        _jobs.pop(number, None) if before is None else _jobs.update({number: before})
+
+
+def _named_like(function, original):
+    function.__name__, function.__qualname__, function.__doc__ = original.__name__, original.__qualname__, original.__doc__
+    function.__module__, function.__wrapped__ = original.__module__, original
+    return function

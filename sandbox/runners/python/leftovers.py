@@ -1,4 +1,4 @@
-"""What cells leave on the session's event loop, which stands still while no cell awaits. Each is told of once."""
+"""Tells what cells leave on the session's event loop, which stands still while no cell awaits. Each is told of once."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ class Leftovers:
         self._servers = set()  # likewise; inodes of their sockets
 
     def note_of(self, loop):
-        """What is new of that; empty where there is nothing."""
+        """Says what is new of that; empty where there is nothing."""
         if loop.is_closed():
             return ""
         # One that was cancelled comes to its end whenever the loop runs: nobody waits for that.

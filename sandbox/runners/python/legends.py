@@ -42,7 +42,7 @@ def label_of(mark):
 
 
 def _is_empty(mark):
-    """What seaborn draws for the legend alone."""
+    """Is true for a mark that seaborn draws for the legend alone."""
     if isinstance(mark, lines.Line2D):
         return not len(mark.get_xdata(orig=False))
     if isinstance(mark, patches.Rectangle):

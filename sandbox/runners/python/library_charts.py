@@ -92,7 +92,7 @@ def _goes_down(figure):
 
 
 def _plotly_image(figure, format=None, width=None, height=None, scale=None, validate=True, **_options):
-    """What to_image() and write_image() of plotly make of kaleido, and so of a browser."""
+    """Makes the picture that to_image() and write_image() of plotly get from kaleido, and so from a browser."""
     from hutch_runner import plotly_charts, plotly_pictures
     if isinstance(figure, dict):
         figure = sys.modules["plotly.graph_objects"].Figure(figure)

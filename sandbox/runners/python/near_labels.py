@@ -40,7 +40,7 @@ def _asked(failure):
 
 
 def _labels_looked_in(step):
-    """Of the index that was asked last, or that of the columns where none was, as in groupby; of none where it was not pandas that failed."""
+    """Returns the labels of the index that was asked last, or of the columns, as in groupby; none where it was not pandas that failed."""
     found, is_of_pandas = None, False
     while step is not None:
         frame = step.tb_frame

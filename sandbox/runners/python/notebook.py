@@ -1,4 +1,4 @@
-"""What IPython adds to a cell: magics, !commands, `object?`, get_ipython(), IPython.display.
+"""Gives a cell what IPython adds: magics, !commands, `object?`, get_ipython(), IPython.display.
 
 Cells run without it (cells.py), since importing it takes longer than everything else. It is loaded
 when a cell is no Python and looks like its syntax, or when user code imports it. From then on its
@@ -86,7 +86,7 @@ class Notebook:
             self.shell.end_cell()
 
     def formatted(self, value):
-        """What formatters that user code has registered with IPython make of a value."""
+        """Returns what formatters that user code has registered with IPython make of a value."""
         return {} if self.shell is None else self.shell.formatted(value)
 
 

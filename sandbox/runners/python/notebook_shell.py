@@ -15,7 +15,7 @@ from IPython.utils.text import LSString, SList
 from traitlets.config import Config
 
 
-# What a cell finds under these names is the same with and without IPython.
+# A cell finds the same under these names with and without IPython.
 _NAMES_NOT_TAKEN = ("_", "__", "___", "exit", "quit", "open", "In", "Out")
 
 

@@ -35,7 +35,7 @@ def as_png(picture):
 
 
 def png_of(picture):
-    """Of a picture of PIL: no larger than a model sees."""
+    """Returns a picture of PIL as PNG: no larger than a model sees."""
     from io import BytesIO
 
     if max(picture.size) > SIDE_SHOWN:
@@ -172,7 +172,7 @@ def main(arguments):
 
 
 def clear(folder):
-    """What is there was for somebody who has read it long ago."""
+    """Removes what somebody has read long ago."""
     os.makedirs(folder, exist_ok=True)
     for entry in os.scandir(folder):
         with contextlib.suppress(OSError):  # another one clears it, too

@@ -4,7 +4,7 @@ import math
 
 from hutch_runner import chart_data
 
-_ROUNDED = 1e-9  # of the mean distance of two values: plotly's findBin takes so much for the error of a sum
+_ROUNDED = 1e-9  # a part of the mean distance of two values: plotly's findBin takes it for the error of a sum
 
 
 def boxes(name, groups, values, method, reaches_ends):

@@ -8,7 +8,7 @@ from binascii import a2b_base64
 
 from hutch_runner.browser import NoBrowser, Page, is_there
 
-CHARACTERS_MAX = 30_000_000  # of a figure; drawing one of those takes a browser about a gigabyte
+CHARACTERS_MAX = 30_000_000  # in a figure; drawing one of those takes a browser about a gigabyte
 _WIDTH, _HEIGHT = 700, 500  # as plotly itself draws what says nothing of its size
 _MAPS = "/environment/share/topojson"
 _KINDS = ("png", "jpeg", "webp", "svg")

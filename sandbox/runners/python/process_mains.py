@@ -29,10 +29,10 @@ _BY_NAME = (type, FunctionType, BuiltinFunctionType)
 class ProcessMains:
     def __init__(self, cells):
         self._cells = cells
-        self._path = None  # of what has been written, once a process has been started
-        self._count = 0  # of the cells in it
+        self._path = None  # the script that has been written, once a process has been started
+        self._count = 0  # cells in it
         self._values = None  # that the newest of the scripts gives
-        self._number = 0  # of that script
+        self._number = 0  # that script's
         WhenImported("multiprocessing.spawn", self._take)
 
     def _take(self, spawn):

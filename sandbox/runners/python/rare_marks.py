@@ -10,7 +10,7 @@ from hutch_runner.legends import label_of
 
 
 def areas(axes):
-    """Of each area `(collection, rows)`; a row is an x, where the area begins there, and where it ends."""
+    """Returns `(collection, rows)` for each area; a row is an x, where the area begins there, and where it ends."""
     found = ((one, _rows_of(one)) for one in axes.collections if isinstance(one, collections.PolyCollection))
     return [(one, rows) for one, rows in found if len(rows)]
 
@@ -29,7 +29,7 @@ def _rows_of(collection):
 
 
 def events(axes):
-    """Of each row of eventplot() `(collection, xs, ys)`."""
+    """Yields `(collection, xs, ys)` for each row of eventplot()."""
     for one in axes.collections:
         if isinstance(one, collections.EventCollection):
             places = numpy.asarray(one.get_positions(), dtype=float)
@@ -38,7 +38,7 @@ def events(axes):
 
 
 def hexagons(axes):
-    """Of each hexbin() `(collection, rows)`; a row is the middle of a hexagon, and its value."""
+    """Yields `(collection, rows)` for each hexbin(); a row is the middle of a hexagon, and its value."""
     for one in axes.collections:
         values = one.get_array() if isinstance(one, collections.PolyCollection) else None
         if values is not None and len(one.get_paths()) == 1 and len(one.get_offsets()) == len(values) > 0:
@@ -47,7 +47,7 @@ def hexagons(axes):
 
 
 def outlines(axes):
-    """Of each stairs() that begins at 0, as hist() has it: `(artists, is_sideways, edges, counts)`."""
+    """Yields `(artists, is_sideways, edges, counts)` for each stairs() that begins at 0, as hist() has it."""
     for one in axes.patches:
         if isinstance(one, patches.StepPatch):
             counts, edges, baseline = one.get_data()
@@ -65,7 +65,7 @@ def contours(axes):
 
 
 def violins_of_seaborn(axes):
-    """Of each violin with a box in it `(lines, statistics, is_sideways, place)`: a line to the whiskers, one along the box, and the median.
+    """Finds violins with a box: `(lines, statistics, is_sideways, place)`: a line to the whiskers, one along the box, and the median.
 
     The statistics lack the ends where these are not known.
     """

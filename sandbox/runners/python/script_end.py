@@ -1,4 +1,4 @@
-"""What Python does at the end of a script, for background runs: their process itself is ended at once.
+"""Does what Python does at the end of a script, for background runs: their process itself is ended at once.
 
 Each step may be interrupted, and the next one follows all the same, as in Python.
 """
@@ -11,7 +11,7 @@ from io import BufferedRandom, BufferedWriter, TextIOWrapper
 
 from hutch_runner.standard_modules import loaded
 
-# What finalizers of other values may still use, and what holds nothing that has to be given up.
+# Finalizers of other values may still use these, or they hold nothing that has to be given up.
 _KEPT = (type(sys), type(lambda: 0), type(len), type, str, bytes, int, float, type(None))
 _CONTAINERS = (dict, list, tuple, set)
 _FILES = (TextIOWrapper, BufferedWriter, BufferedRandom)
@@ -45,7 +45,7 @@ def join_threads():
 
 
 def run_exit_handlers():
-    """Those of atexit; what they raise is written, and changes nothing."""
+    """Runs those of atexit; what they raise is written, and changes nothing."""
     _run_exitfuncs()
 
 
@@ -54,14 +54,14 @@ def give_up_values(namespace, loop):
     if len(sys._current_frames()) > 1:  # daemons go on to the last: nothing of theirs is taken away
         _flush_files(list(namespace.values()))
         return
-    _flush_files(gc.get_objects())  # of those in a circle what lies below the buffer may be closed first
+    _flush_files(gc.get_objects())  # in a circle the file below a buffer may be closed first
     asyncio = loaded("asyncio")
     _unfinished = asyncio.all_tasks(loop) if asyncio and loop else ()  # held: of a lost one asyncio complains
     builtins.__dict__.pop("_", None)
     for is_container in (False, True):
         names = [name for name, value in namespace.items() if not issubclass(type(value), _KEPT)
                  and issubclass(type(value), _CONTAINERS) == is_container]
-        for name in reversed(names):  # what came later may use what was there before
+        for name in reversed(names):  # a later one may use an earlier one
             namespace.pop(name, None)
         gc.collect()
 

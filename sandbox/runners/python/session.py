@@ -89,7 +89,7 @@ class Session:
         self.packages.look()
         self.snapshots.run_begins()
         self.streams.renew()
-        self.late_threads.run_begins()
+        self.late_threads.run_begins(str(message.get("run_id", "")))
         before = enter_environment(message.get("env"))
         self.figures.begin()
         self.shown.begin(str(message.get("code", "")))

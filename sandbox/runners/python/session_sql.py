@@ -1,4 +1,4 @@
-"""What hutch.sql() does: the engine of the session's database, in this process."""
+"""Runs hutch.sql(): the engine of the session's database, in this process."""
 
 import threading
 import warnings

@@ -16,11 +16,11 @@ WHOLE_CHARACTERS = 2_000  # a value that has no more is shown whole
 SHORT_CHARACTERS = 1_000
 ENDS = 10  # items at each end, of what is not shown whole
 LIST_ALL, PAIRS_ALL = 10, 20  # so many items share what room there is, rather than that some are left out
-SHARES = 6  # of that room, where there are more items
+SHARES = 6  # parts of that room, where there are more items
 LEAST = 40  # characters for which something is shown of what is within
 KEY_CHARACTERS = 200
 DEPTH_MAX = 40
-FILE_ITEMS = 20_000  # of plain data that is written whole into a file
+FILE_ITEMS = 20_000  # so much plain data is written whole into a file
 FILE_CHARACTERS = 1_000_000
 ARRAY_WHOLE = 1000  # items from which on numpy leaves some out, if nobody has said otherwise
 
@@ -36,7 +36,7 @@ class _Shape:
 
     def __init__(self, before, after, items, count, from_end=None, pairs=None, again=None):
         self.before, self.after, self.count = before, after, count
-        self.pairs = pairs  # what is between the halves of an item, which then is a pair
+        self.pairs = pairs  # stands between the halves of an item, which then is a pair
         self.again = again or before + "..." + after  # within itself
         self._items, self._from_end = items, from_end
 
@@ -98,7 +98,7 @@ def is_plain(value):
 class _Writer:
     def __init__(self):
         self._within = []  # containers that are being written, each in the one before
-        self._words = {}  # of what has its own, with the object, so that its number stays its own
+        self._words = {}  # by id() of what has its own, with the object, so that the number stays its own
         self._has_asked_users = False  # classes whose words are code of Python's
         self._numpy = sys.modules.get("numpy")
 
@@ -310,7 +310,7 @@ def _said(value):
 
 
 def _name(value, words):
-    """What is said of what has too many words: half of them could say something else."""
+    """Names a value that has too many words: half of them could say something else."""
     kind = type(value)
     if isinstance(value, int):
         return f"<{kind.__name__} of some {value.bit_length() * 0.30103:,.0f} digits>"

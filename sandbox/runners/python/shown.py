@@ -8,7 +8,7 @@ is shown and is the value of the last line, too, unless it looks different then.
 from hutch_runner.digests import digest_of
 
 HELD_MAX = 100  # more the host does not take
-# What changes outputs; a function of an earlier run may do it too, hence _has_changed_some.
+# These change outputs; a function of an earlier run may do it too, hence _has_changed_some.
 _CHANGES = ("clear_output", "display_id", "update_display", "DisplayHandle")
 
 
@@ -45,7 +45,7 @@ class Shown:
         if self._held is None:
             self._send(output, picture)
             return
-        # Of an earlier run nothing can be replaced: the new state is an output of this one.
+        # Outputs of an earlier run cannot be replaced: the new state is an output of this one.
         same = [one for one in self._held if update and one[0] == display_id]
         for one in same:
             one[1:] = [output, picture]
@@ -82,7 +82,7 @@ class Shown:
 
 
 class Handle:
-    """What display() gives for a display_id."""
+    """The handle that display() gives for a display_id."""
 
     def __init__(self, display, display_id):
         self._display = display

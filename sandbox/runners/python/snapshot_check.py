@@ -12,7 +12,7 @@ from hutch_runner.descriptors import high_copy, out_of_the_way
 from hutch_runner.digests import fast_sha256
 from hutch_runner.snapshot_writer import NAME, change_name, close_all_but, fork_quietly
 
-AT_ONCE_BYTES = 16 << 20  # of all values, the smallest first: they are looked at before anybody has them
+AT_ONCE_BYTES = 16 << 20  # for all values, the smallest first: they are looked at before anybody has them
 _PIECE_BYTES = 1 << 20
 
 _read, _write, _close, _fstat, _preadv = os.read, os.write, os.close, os.fstat, os.preadv  # user code may put something else in their place

@@ -19,11 +19,11 @@ from hutch_runner.snapshot_words import NotKept
 
 THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _STAND_IN = "<written anew by dataclasses>"
-_CO_VARARGS, _CO_VARKEYWORDS = 4, 8  # of `inspect`
+_CO_VARARGS, _CO_VARKEYWORDS = 4, 8  # from `inspect`
 _PYTHONS_OWN = re.compile(r".*/lib/python3\.\d+/(?!site-packages/|dist-packages/)")
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 _SETTINGS_OF_DATACLASS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen", "match_args", "kw_only")
-_compiled = {}  # what _compiled_of() has given while a snapshot is read
+_compiled = {}  # results of _compiled_of() while a snapshot is read
 
 
 def reduced(code, python):
@@ -165,7 +165,7 @@ class _SettingsOfDataclass:
 
 
 def of_dataclasses(name):
-    """What another Python means by it."""
+    """Returns what another Python means by this name."""
     import dataclasses
 
     if name == "_DataclassParams":

@@ -10,7 +10,7 @@ from hutch_runner import snapshot_file
 from hutch_runner.digests import SMALL_BYTES, fast_sha256, sha256
 from hutch_runner.snapshot_large_file import LargeFile
 
-LARGE_BYTES = 1 << 20  # of a group, from which on it is large
+LARGE_BYTES = 1 << 20  # from which on a group is large
 GROUPS_MAX = 100  # so that who writes can say all of them in one packet (PIPE_BUF); others are as small ones
 OF_THE_INDEX_BYTES = 2 << 20  # and of sources
 _DIGEST_CHARACTERS = 24

@@ -18,7 +18,7 @@ class LargeFile:
 
 
 def from_words(words):
-    """What LargeFile.in_words() says; one of number 0 where it says nothing."""
+    """Reads what LargeFile.in_words() says; a file of number 0 where it says nothing."""
     if not words:
         return LargeFile()
     number, file_bytes, beside, *groups = words.split()

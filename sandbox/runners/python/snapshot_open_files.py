@@ -11,7 +11,7 @@ import stat
 from hutch_runner.snapshot_words import NotKept
 
 _PATH_CHARACTERS_MAX = 60
-_PLACE = (1 << 64) - 1  # of a text's position, which may have more
+_PLACE = (1 << 64) - 1  # the bits of a text's position that are its place: it may have more
 _LINES = "a\nb\rc\r\n"  # which each newline of open() divides in its own way
 _LINES_BYTES_MAX = 100
 _NEWLINES = (None, "", "\n", "\r", "\r\n")
@@ -116,7 +116,7 @@ def _tried_newline(file):
     tried = os.memfd_create("newline")
     try:
         os.dup2(tried, file.fileno())
-        file.seek(0, os.SEEK_END)  # what it has read is of the other file
+        file.seek(0, os.SEEK_END)  # drops what it has read, which is the other file's
         if not file.readable():
             file.write("\n")
             file.flush()

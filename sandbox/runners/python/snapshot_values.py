@@ -26,7 +26,7 @@ from hutch_runner.snapshot_words import NotKept, reason_of, type_name, why_not_r
 _VIEWS_TOLD_MAX = 3
 _VERSIONS_TOLD_MAX = 2
 _VERSION_CHARACTERS_MAX = 30
-_IN_THE_INDEX_BYTES = 250  # of a group, beside the names
+_IN_THE_INDEX_BYTES = 250  # for a group, beside the names
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
                     "In", "Out", "get_ipython", "exit", "quit"}
 _OF_NOTEBOOKS = re.compile(r"_+|_i*\d*|_(?:ih|oh|dh|exit_code)")
@@ -36,7 +36,7 @@ _UNSHARED = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset
 _UNSHARED_OF_NUMPY = ("dtype", "generic")
 _FOUND_BY_NAME = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, types.ModuleType,
                   types.FunctionType, types.CodeType, range, slice)
-_LAST_FAILURE = {"last_type", "last_value", "last_exc", "last_traceback"}  # of `sys`: the user's own
+_LAST_FAILURE = {"last_type", "last_value", "last_exc", "last_traceback"}  # in `sys`: the user's own
 # They would be looked for by their name in a `__main__` that does not have them yet.
 _NAMED_TYPES = tuple(getattr(typing, name) for name in ("NewType", "ParamSpec", "TypeVarTuple", "TypeAliasType") if hasattr(typing, name))
 _OPEN_FILES = (io.BytesIO, io.StringIO)  # are none
@@ -47,7 +47,7 @@ _reopened, _closed_file = reopened, closed_file  # as snapshots of earlier build
 
 
 class Damaged(NotKept):
-    """What is there of it is not what was stored."""
+    """It is not there as it was stored."""
 
 
 class Group:
@@ -56,7 +56,7 @@ class Group:
     def __init__(self, names, pickled, buffers, rank):
         self.names = names
         self.pickled = pickled
-        self.buffers = buffers  # of pickle.PickleBuffer
+        self.buffers = buffers  # a list of pickle.PickleBuffer
         self.rank = rank  # 0: only modules, which a line of code brings back; 1: functions and classes; 2: others
         self.python = THIS_PYTHON  # that has pickled it
         self.packages = {}  # and the versions of packages that it had, by their names; of one that was read
@@ -147,7 +147,7 @@ def _other_versions(group, modules):
 
 
 def versions_of(modules):
-    """Of the packages that have these modules, and that say which they are."""
+    """Returns the versions of the packages that have these modules, where they say them."""
     found = {}
     for name in {module.partition(".")[0] for module in modules if type(module) is str}:
         module = sys.modules.get(name)
@@ -208,7 +208,7 @@ class Values:
             return [single[name] for name in names]
 
     def _asked(self):
-        """What the last pickler was asked for last: it has failed at that."""
+        """Returns what the last pickler was asked for last: it has failed at that."""
         return getattr(self._last, "asked", None)
 
     def pickled_setting(self, value):
@@ -260,7 +260,7 @@ def pickler_of(namespace, files, held):
         def _dynamic_function_reduce(self, function):
             make, arguments, state, *rest = super()._dynamic_function_reduce(function)
             if function.__globals__ is namespace:
-                state[1]["__globals__"] = {}  # what it uses are names of the session, which are kept as such
+                state[1]["__globals__"] = {}  # it uses names of the session, which are kept as such
             if function.__closure__:  # cloudpickle has cells of its own for each function
                 arguments = (*arguments[:-1], tuple(map(self.cell, function.__closure__)))
             return (make, arguments, state, *rest)
@@ -298,7 +298,7 @@ class _Cell:
 
 
 def _cached(function, parameters):
-    """What functools.lru_cache made of it, with nothing in the cache."""
+    """Returns what functools.lru_cache made of it, with nothing in the cache."""
     return functools.lru_cache(**parameters)(function)
 
 
@@ -334,7 +334,7 @@ class _Sharing:
         if isinstance(value, self._unshared):
             return None
         if isinstance(value, types.FunctionType) and value.__globals__ is not self._namespace:
-            return None  # of a library
+            return None  # it is a library's
         self.seen[id(value)] = value  # held, so that no later object gets its id
         return None
 
@@ -424,7 +424,7 @@ def _named(kind, *arguments):
     try:
         made.__module__ = "__main__"
     except AttributeError:
-        pass  # of a type that cannot be said to be of another one
+        pass  # its type cannot be said to be another one
     return made
 
 
@@ -433,7 +433,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file, buffers=buffers)
         self._namespace = namespace
         self._python = python
-        self.modules = []  # of all that it has asked for
+        self.modules = []  # modules of all that it has asked for
 
     def find_class(self, module, name):
         """Each Python has other code, which takes the same arguments: what it would do is not known."""
@@ -490,7 +490,7 @@ def _that_share(seen):
 
 
 def failure_of(action, *arguments):
-    """What it has raised, or None. It runs what the user's classes and modules have."""
+    """Returns what it has raised, or None. It runs code of the user's classes and modules."""
     try:
         action(*arguments)
     except BaseException as failure:

@@ -6,9 +6,9 @@ from hutch_runner import snapshot_check, snapshot_file, snapshot_large, snapshot
 from hutch_runner.snapshot_pipes import FILE_FD
 
 NOTE_CHARACTERS_MAX = 300
-LOST_CHARACTERS_MAX = 200  # of a note
+LOST_CHARACTERS_MAX = 200  # in a note
 WOKEN_MAX = 200  # entries of the whole list, of which a note has the first
-WOKEN_CHARACTERS_MAX = 200  # of each
+WOKEN_CHARACTERS_MAX = 200  # for each
 
 
 def wake(snapshots):

@@ -3,7 +3,7 @@
 import sys
 
 REASON_CHARACTERS_MAX = 120
-# What to do about a kind, by the names of its types; a kind of a subclass is that of its base.
+# They say what to do about a kind, by the names of its types; a subclass has the kind of its base.
 _KINDS = {
     "open it again": ("io.IOBase", "sqlite3.Connection", "duckdb.DuckDBPyConnection", "sqlalchemy.engine.base.Engine", "sqlalchemy.orm.session.Session",
                       "cv2.VideoCapture", "cv2.VideoWriter", "h5py._hl.files.File", "zipfile.ZipFile", "tarfile.TarFile", "shelve.Shelf",
@@ -30,7 +30,7 @@ _KINDS = {
     "it went with the run that it was of": ("frame", "traceback"),
 }
 _TO_DO = {name: words for words, names in _KINDS.items() for name in names}
-# Of libraries that are not named here, by how the names of such classes end.
+# They are for libraries that are not named here, by how the names of such classes end.
 _ENDINGS = (("Connection", "open it again"), ("Engine", "open it again"), ("Cursor", "run its query again"), ("Relation", "run its query again"),
             ("Socket", "connect it again"), ("WebSocket", "connect it again"), ("Lock", "make it again"),
             ("Pool", "make it again"), ("Client", "make it again"), ("ClientSession", "make it again"), ("Executor", "make it again"),
@@ -88,7 +88,7 @@ def why_not_read(failure, versions=""):
 def reason_of(failure):
     try:
         text = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
-    except BaseException:  # of the user's
+    except BaseException:  # the user's __str__() may raise anything
         text = type(failure).__name__
     return text[:REASON_CHARACTERS_MAX]
 

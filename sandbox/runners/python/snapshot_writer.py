@@ -30,10 +30,10 @@ class SnapshotWriter:
     def __init__(self, snapshots):
         self._snapshots = snapshots
         self._pid = 0  # by which nobody else knows it
-        # What it says of itself: "pid NUMBER", "large" and LargeFile.in_words(), and, at its end, "end WHY NOT", each with a newline.
+        # Here it says of itself: "pid NUMBER", "large" and LargeFile.in_words(), and, at its end, "end WHY NOT", each with a newline.
         self._hears = -1
         self._said = b""
-        self._places = {}  # of open files
+        self._places = {}  # where open files stand
 
     # In the interpreter
 
@@ -162,14 +162,16 @@ class SnapshotWriter:
         groups, not_kept = values.groups(), values.not_kept
         groups += [group for group in of.unread if not any(name in of.namespace for name in group.names)]
         kept = snapshot_large.KeptGroups(of.large())
+        unfit_for_other_reasons = len(not_kept)
         groups = self._fitting(groups, not_kept, wish, kept)
+        too_large = len(not_kept) - unfit_for_other_reasons
         lost += [f"that {' and '.join(names[:3])} had something in common" for names in values.cut]
         said = surroundings.taken()
         pieces, lost_pieces = surroundings.pieces(values.pickled_setting)
         lost += lost_pieces
         is_nothing = not (not_kept or lost or surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
         if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
-            pipes.say(b"X", b"%d" % wish.number) if groups and wish.number else pipes.say(b"N")
+            pipes.say(b"X", b"%d 1" % wish.number) if groups and wish.number else pipes.say(b"N")
             return
         large = snapshot_large.LargeValues(groups, kept, wish.bytes_max)
         bytes_of_large = large.write(pipes) if large.is_new else 0
@@ -183,7 +185,8 @@ class SnapshotWriter:
         writer.end(index)
         _tell_parent(tells, b"large " + large.file.in_words())  # before hutch-box says that it keeps it
         unsure = self._unsure(groups, pieces.values()) if wish.number else 0
-        pipes.say(b"E", b"%d %d %d" % (writer.bytes + bytes_of_large, len(not_kept) + len(lost) + unsure, large.file.number))
+        missing = len(not_kept) + len(lost) + unsure
+        pipes.say(b"E", b"%d %d %d %d" % (writer.bytes + bytes_of_large, missing, large.file.number, too_large))
 
     def _unsure(self, groups, pieces):
         """How many cannot be read: only what comes back may end the process that has it."""
@@ -195,7 +198,7 @@ class SnapshotWriter:
         return sum(failure is not None for failure in of_groups + of_pieces)
 
     def _fitting(self, groups, not_kept, wish, kept):
-        """Those that lie there already, and of the others the small ones first, as many as there is room for. The rest is named."""
+        """Returns those that lie there, and others, the small ones first, as many as there is room for. The rest is named."""
         from hutch_runner.snapshot_large import OF_THE_INDEX_BYTES
         from hutch_runner.snapshot_words import type_name
 

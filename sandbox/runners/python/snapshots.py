@@ -1,4 +1,4 @@
-"""What the session's Python knows is kept outside of it: written by a child while it is idle, read by the next one.
+"""Keeps what the session's Python knows outside of it: written by a child while it is idle, read by the next one.
 
 hutch-box gives descriptors: a pipe that takes the packets of a snapshot, one that has its answers and,
 where there is one, the files of the last. See ../README.md. Here is when one is written; snapshot_waking.py reads the last.
@@ -37,7 +37,7 @@ class Snapshots:
         self.surroundings = surroundings.Surroundings(cells.context, is_library)
         self.unread = []  # groups of the last snapshot that could not be read: they are stored again
         self.run_id = ""  # the last that a snapshot has
-        self.woken = None  # what the waking has not brought back: each snapshot has it, for whoever asks later
+        self.woken = None  # not brought back by the waking: each snapshot has it, for whoever asks later
         self.pipes = snapshot_pipes.open_pipes()
         first, files_of_large, bytes_max = self.pipes and self.pipes.answer() or (0, 0, 0)
         # A hutch-box that was replaced by a newer one says it in place of when.
@@ -87,7 +87,7 @@ class Snapshots:
     # When
 
     def run_begins(self):
-        """What is damaged, and known to be, is not there for it. It does not wait for a wish, which a later one takes the place of."""
+        """Takes from it what is known to be damaged. It does not wait for a wish, which a later one takes the place of."""
         self._hear_check()
         self._give_up_waiting()
 
@@ -109,7 +109,7 @@ class Snapshots:
         return min(waits, default=None)
 
     def write(self):
-        """What has changed, where nobody has asked for it."""
+        """Writes what has changed, where nobody has asked for it."""
         self._look_at_writer()
         if self._hear_check():
             if _now() > self._waiting_until:

@@ -1,4 +1,4 @@
-"""What is around the values of a session: directory, search path, environment, locale, random states, options of libraries."""
+"""Keeps what is around a session's values: directory, search path, environment, locale, random states, options of libraries."""
 
 import _locale
 import importlib
@@ -31,7 +31,7 @@ def _pandas_options(pandas, prefix="", group=None):
 
 def _set_pandas_options(pandas, values):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of options that are on their way out, which nobody has named here
+        warnings.simplefilter("ignore")  # they are about options on their way out, which nobody has named here
         for name, value in values.items():
             if pandas.get_option(name) != value:
                 pandas.set_option(name, value)
@@ -120,7 +120,7 @@ class Surroundings:
         return said["directory"] != self._directory or said["umask"] is not None or any(said[name] for name in changes)
 
     def _path_of_user(self):
-        """What it has before, and behind, all that this Python began with: another one may have its packages elsewhere."""
+        """Returns its parts before and behind all that this Python began with: another one may have its packages elsewhere."""
         path = [entry for entry in sys.path if isinstance(entry, str) and entry != site.getusersitepackages()]
         first = max((place for place in range(len(path)) if path[place:place + 2] == self._path[:2]), default=0)
         return path[:first], [entry for entry in path[first:] if entry not in self._path]
@@ -142,7 +142,7 @@ class Surroundings:
         return taken, self._lost
 
     def put_back(self, said):
-        """What of it is not as it was, in words."""
+        """Puts it back, and says in words what is not as it was."""
         missing = []
         if said["directory"]:
             try:

@@ -47,7 +47,7 @@ def _with_cells_named(text):
 def keep_runner_out_of_warnings():
     """Coroutines that nobody awaited may end in a line of the runner, which is nothing to the user."""
     import warnings
-    original = getattr(warnings, "_formatwarnmsg_impl", None)  # what else there is loses warning.source
+    original = getattr(warnings, "_formatwarnmsg_impl", None)  # all other ways lose warning.source
     if original is None:
         return
 

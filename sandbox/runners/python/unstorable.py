@@ -21,7 +21,7 @@ def _sets_a_local():
     _nothing = None
 
 
-# What `opcode` says, which is a module of its own that few sessions need.
+# `opcode` says it too, but is a module of its own that few sessions need.
 (_STORE_GLOBAL,) = set(_sets_a_global.__code__.co_code[::2]) - set(_sets_a_local.__code__.co_code[::2])
 _OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
@@ -103,7 +103,7 @@ class Unstorable:
             try:
                 path, mode = _readlink(f"/proc/self/fd/{fd}"), _fstat(int(fd)).st_mode
             except OSError:
-                continue  # what it is of closes it in children
+                continue  # its owner closes it in children
             is_file = (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not path.startswith(self._not_of_the_user) and not self._is_library(path)
             if fd not in of_files and (is_file or stat.S_ISFIFO(mode) and int(fd) in numbers):
                 paths.append(f"{fd}: {os.path.basename(path)}")

@@ -51,7 +51,7 @@ class UserPackages:
         self._read |= fresh
         for name, _time in sorted(fresh):
             site.addpackage(self._folder, name, {path for path in sys.path if path})
-        if fresh:  # what they have added comes before the environment's, too
+        if fresh:  # folders that they have added come before the environment's, too
             of_others = [path for path in sys.path if path.endswith("-packages") and path != self._folder]
             sys.path[:] = [path for path in sys.path if path not in of_others] + of_others
 
@@ -72,7 +72,7 @@ class UserPackages:
             self._looks = False
 
     def take_note(self):
-        """What is told: what the run itself has installed is there, and what it has imported anew since is not."""
+        """Tells of packages installed after their import, by the run itself too, unless they were imported anew."""
         if self._known is not None and (self._unwritten or _time_of(self._folder) not in (None, self._seen)):
             self._compare()
         fresh, self._newer = self._newer, []

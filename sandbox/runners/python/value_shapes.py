@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, M
 EXACT, ALIKE, OUTLINE = "exact", "alike", "outline"
 PARTS_MAX = 2000
 TEXT_MAX = 100_000
-DEPTH_MAX = 100  # what pickles shapes has as many levels again, and the room of the stack that users leave it
+DEPTH_MAX = 100  # pickling shapes takes as many levels again, in the room of the stack that users leave it
 DIGESTED_BYTES_MAX = 4 << 20  # some tens of milliseconds
 _WRITTEN_ALIKE = (type(None), bool, int, float, complex, range, type(...))
 _WITH_PARTS = (list, tuple, set, frozenset, dict, deque, str, bytes, bytearray)

@@ -1,4 +1,4 @@
-"""What to do about failures that hutch's users meet in their first week: a line behind the traceback."""
+"""Says what to do about failures that hutch's users meet in their first week: a line behind the traceback."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ def way_out_of(failure, message):
 
 
 def _way_to_get(failure, message):
-    """What to do about an import that is missing; empty for any other failure."""
+    """Says what to do about an import that is missing; empty for any other failure."""
     module = _missing_module(failure, message)
     if module.startswith("google.colab"):
         return ("(this is no Colab: the user's files come by write_file or a granted folder below /mnt, "
@@ -63,7 +63,7 @@ def _words_for_installing(package, index_name):
 
 
 def _way_to_bring(failure, message):
-    """What to do about a file of another machine or of another folder, and about one that can only be read; empty for any other failure."""
+    """Helps with a file of another machine or of another folder, and about one that can only be read; empty for any other failure."""
     from hutch_runner import foreign_paths, near_files
 
     if isinstance(failure, OSError) and failure.errno is not None and failure.errno not in _NOT_THERE:
@@ -105,14 +105,14 @@ def _way_to_name(failure, _message):
 
 
 def _way_to_format(failure, message):
-    """What to do without the locales of countries."""
+    """Says what to do without the locales of countries."""
     if f"{type(failure).__module__}.{type(failure).__name__}" != "locale.Error" or message != "unsupported locale setting":
         return ""
     return "(only C.UTF-8 and C exist here; f'{1234.5:,.2f}'.translate({44: '.', 46: ','}) is '1.234,50')\n"
 
 
 def _way_to_query(failure, message):
-    """What to do about a table that language sql has made, and another database of duckdb's does not have."""
+    """Says what to do about a table that language sql has made, and another database of duckdb's does not have."""
     if type(failure).__name__ != "CatalogException" or "duckdb" not in type(failure).__module__ or "Table with name" not in message:
         return ""
     return '(tables that run_code made with language sql are in the session\'s database: hutch.sql("SELECT ...") has them, and DataFrames, too)\n'
@@ -154,7 +154,7 @@ def _way_to_await(failure, message):
 
 
 def _way_to_share(failure, message):
-    """What to do about a variable of the cells that a function of a cell lacks in a process of its own."""
+    """Says what to do about a variable of the cells that a function of a cell lacks in a process of its own."""
     remote = type(failure.__cause__).__name__ in ("_RemoteTraceback", "RemoteTraceback")
     name = _UNDEFINED.match(message) if remote and type(failure) is NameError else None
     if not name or name[1] not in vars(sys.modules["__main__"]):
@@ -165,7 +165,7 @@ def _way_to_share(failure, message):
 
 
 def _way_to_map(failure, message):
-    """What plotly 7 has in place of the maps by Mapbox, which it has no more."""
+    """Says what plotly 7 has in place of the maps by Mapbox, which it has no more."""
     name = failure.name if isinstance(failure, AttributeError) else None
     if not name or not name.lower().endswith("mapbox") or not message.startswith("module 'plotly."):
         return ""
@@ -174,7 +174,7 @@ def _way_to_map(failure, message):
 
 
 def _way_to_show(failure, message):
-    """What to do in place of a window."""
+    """Says what to do in place of a window."""
     kind = f"{type(failure).__module__}.{type(failure).__name__}"
     if kind == "cv2.error" and "not implemented" in message and "Window" in message + _last_line_of(failure):
         return "(there is no screen here: cv2.imwrite('image.png', image), or `PIL.Image.fromarray(image[..., ::-1])` as the last value shows it)\n"
@@ -184,14 +184,14 @@ def _way_to_show(failure, message):
 
 
 def _way_to_run(failure, message):
-    """What to do about a program that is not there."""
+    """Says what to do about a program that is not there."""
     names = ["ffmpeg"] if message == "unknown file extension: .mp4" else _missing_programs(failure)
     told = next(filter(None, map(absent_programs.explanation_of, names)), "")
     return f"({told})\n" if told else ""
 
 
 def _way_to_write(failure, message):
-    """What to do about the file of a font that another machine has."""
+    """Says what to do about the file of a font that another machine has."""
     of_pil = type(failure) is OSError and message == "cannot open resource"
     if not of_pil and type(failure).__name__ != "TTFError" and not str(getattr(failure, "filename", "")).lower().endswith((".ttf", ".otf", ".ttc")):
         return ""
@@ -204,7 +204,7 @@ def _way_to_write(failure, message):
 
 
 def _way_to_open(failure, message):
-    """What to do about a photo of a phone, which Pillow reads with another library."""
+    """Says what to do about a photo of a phone, which Pillow reads with another library."""
     if type(failure).__name__ != "UnidentifiedImageError" or not message.lower().endswith((".heic'", ".heif'")):
         return ""
     return "(from pillow_heif import register_heif_opener; register_heif_opener() - then Image.open reads it; read_file shows it)\n"

@@ -9,7 +9,7 @@ _NO_VALUES = (0, None, "")  # the first is what xlsxwriter writes where it is gi
 
 class WorkbookFormulas:
     def __init__(self):
-        self.count = 0  # of this run
+        self.count = 0  # in this run
         self._is_told = False  # to this interpreter's user, who need not read that with each workbook
         WhenImported("openpyxl.worksheet._writer", self._watch_openpyxl)
         WhenImported("xlsxwriter.worksheet", self._watch_xlsxwriter)

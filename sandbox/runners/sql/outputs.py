@@ -1,4 +1,4 @@
-"""What a run of SQL shows."""
+"""Shows the outputs of a run of SQL."""
 
 import os
 
@@ -7,7 +7,7 @@ from hutch_runner.tables import make_output
 
 
 class Outputs:
-    """What a run shows. The last table is the main result; without one, the last text."""
+    """The outputs of a run. The last table is the main result; without one, the last text."""
 
     is_for_code = False
 

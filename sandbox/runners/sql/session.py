@@ -50,7 +50,7 @@ class Session:
         self.interrupts.instead = self.interrupt
 
     def open_engine(self):
-        """What went wrong, or None."""
+        """Returns what went wrong, or None."""
         try:
             self.engine = open_engine(PythonFrames)
         except Exception as failure:  # no room for the file, or a file that is none
@@ -173,7 +173,7 @@ class Session:
 
 
 def values_of(parameters):
-    """What to_code() of row_frames.py makes of values, back again."""
+    """Turns what to_code() of row_frames.py has made of values back into values."""
     if isinstance(parameters, dict):
         return {name: value_of(value) for name, value in parameters.items()}
     return [value_of(value) for value in parameters] if isinstance(parameters, list) else ()
@@ -200,7 +200,7 @@ def moment_of(text):
 
 
 def failed(name, message, exit_code=1, place=""):
-    # The same words in both: the host tells them once.
+    # Both have the same words: the host tells them once.
     message = cut(message, MESSAGE_CHARACTERS_MAX)
     traceback = f"{name}: {message}\n{place}"
     return {"type": "done", "ok": False, "exit_code": exit_code,

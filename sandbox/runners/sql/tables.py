@@ -9,7 +9,7 @@ from hutch_runner.names import names_in_short
 from hutch_runner.plain_json import plain
 
 ROWS_ALL = 60  # so many are shown whole
-ROWS_EACH_END = 10  # of more
+ROWS_EACH_END = 10  # where there are more
 WIDTH_TEXT = 200
 CHARACTERS_TEXT = 3_300  # the host shows 4,000 of a text, with what follows the table, and would cut through its rows
 ROWS_JSON = 1000
@@ -19,7 +19,7 @@ FILE_BYTES_MAX = 48 << 20  # the state folder is memory, and the host keeps as m
 CELL_CHARACTERS = 200
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
-DECIMAL_DIGITS_EXACT = 15  # of a double
+DECIMAL_DIGITS_EXACT = 15  # a double has so many
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -33,7 +33,7 @@ class Table:
         self.types = [kind or self._type_of_values(i) for i, (_, kind) in enumerate(answer.columns)]
         self._cursor = answer.rows
         self._check_interrupt = check_interrupt
-        self._last = deque(maxlen=ROWS_EACH_END)  # of more rows than are kept
+        self._last = deque(maxlen=ROWS_EACH_END)  # where there are more rows than are kept
         self._has_all = True  # have been read
 
     def batches(self, size):
@@ -183,7 +183,7 @@ def as_text(names, first, last=(), width_max=WIDTH_TEXT):
 
 
 def _columns_that_fit(widths, width_max):
-    """Of many the first ones and the last; two are shown however wide they are."""
+    """Returns the first ones and the last where there are many; two are shown however wide they are."""
     columns = list(range(len(widths)))
     while len(columns) > 2 and sum(widths[i] + 3 for i in columns) - 3 > width_max:
         del columns[len(columns) // 2]

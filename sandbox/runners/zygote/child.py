@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 
-# Those of the profile and of every box are what the zygote was started with, or are dealt with here.
+# Variables of the profile and of every box were there when the zygote started, or are dealt with here.
 _AT_START = ("PYTHON", "LD_", "LC_", "LANGUAGE", "TZ", "MPL", "GLIBC_", "MALLOC_", "OMP_", "OPENBLAS_",
              "GOTO_", "MKL_", "KMP_", "BLIS_", "NUMEXPR_", "NPY_", "NUMPY_", "PANDAS_", "OPENSSL_", "SSL_",
              "XDG_", "MATPLOTLIB")
@@ -58,7 +58,7 @@ def needs_a_start(stash):
 
 
 def add_user_site():
-    """What `site` does at the start, for the home of this session."""
+    """Does what `site` does at the start, for the home of this session."""
     import site
 
     site.USER_BASE = site.USER_SITE = None

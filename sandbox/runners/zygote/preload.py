@@ -16,7 +16,7 @@ STANDARD = ("asyncio", "base64", "collections.abc", "copy", "csv", "datetime", "
             "hashlib", "inspect", "itertools", "json", "logging", "math", "pathlib", "pickle", "random",
             "re", "shutil", "sqlite3", "statistics", "string", "subprocess", "tempfile", "textwrap",
             "threading", "traceback", "typing", "uuid", "zlib")
-# What remembers the host it was imported on, and the zygote's own.
+# These remember the host they were imported on, or are the zygote's own.
 NOT_KEPT = ("sysconfig", "platform", "preload", "stash", "child")
 INSIDE = "/run/hutch/runners"
 # As each runner's make_package() has them.
@@ -117,7 +117,7 @@ def versions(stash):
 
 
 def warm_up():
-    """What the first table and the first figure would have to look up, without a trace in pyplot."""
+    """Looks up what the first table and the first figure need, without a trace in pyplot."""
     pandas = sys.modules.get("pandas")
     if pandas is not None:
         frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})

@@ -39,7 +39,7 @@ class Stash:
         self._note(name)
 
     def add_rest(self):
-        """What has been imported since, by whatever."""
+        """Adds what has been imported since, by whatever."""
         self._note("")
 
     def _note(self, entry):
@@ -65,7 +65,7 @@ class Stash:
             module = sys.modules.pop(name, None)
             if module is not None and name not in not_kept:
                 self._modules[name] = module
-        # What a copy touches it copies a page of memory for: names that it goes through lie together,
+        # A copy of the process copies each page of memory that it touches: names that it goes through lie together,
         # and what can be known of all of them is known here.
         own = dict(zip(self._known, _copies(self._known)))
         self._modules = {own[name]: module for name, module in self._modules.items()}
@@ -79,7 +79,7 @@ class Stash:
         return any(self.is_shadowed(top) for top in self._tops_to_look_for())
 
     def _tops_to_look_for(self):
-        """Those that folders which only the session has may have; of few entries it looks at these."""
+        """Returns those that folders which only the session has may have; where they have few, it looks."""
         found = set()
         for folder in self._session_folders():
             try:

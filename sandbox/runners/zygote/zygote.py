@@ -9,7 +9,7 @@ call returns in the interpreters of boxes, which go on in child.py.
 
 import sys
 
-BEGIN = set(sys.modules)  # what every Python has
+BEGIN = set(sys.modules)  # every Python has these
 
 # All that this file needs: what it imported once the others are set aside, copies would have twice.
 import _socket  # noqa: E402
@@ -20,7 +20,7 @@ import os  # noqa: E402
 
 ATTACHED, DIRECTORY, ENVIRONMENT = 3, 4, 5
 HERE = os.path.dirname(os.path.abspath(__file__))
-WATCHED_MAX = 31  # what zygote.cc remembers
+WATCHED_MAX = 31  # zygote.cc remembers so many
 MADV_COLLAPSE = 25  # Linux 6.1; madvise(2)
 HUGE_PAGE_BYTES = 2 << 20
 
@@ -72,7 +72,7 @@ def use_huge_pages():
 
 
 def refuse_leftovers(expected):
-    """Of packages: copies would have neither."""
+    """Refuses threads and descriptors of packages: copies would have neither."""
     if len(os.listdir("/proc/self/task")) != 1:
         sys.exit("a package has started threads: no zygote")
     links = [(fd, os.readlink(f"/proc/self/fd/{fd}")) for fd in os.listdir("/proc/self/fd")
@@ -82,7 +82,7 @@ def refuse_leftovers(expected):
 
 
 def watched_files(runners):
-    """What is replaced when packages, Python or hutch are: then this process is out of date."""
+    """Returns files that are replaced when packages, Python or hutch are: then this process is out of date."""
     files = [os.path.realpath(sys.executable), sys.argv[1], HERE, *runners.folders]
     files += [path for path in sys.path if os.path.isdir(path)]
     return [os.fsencode(path) for path in files[:WATCHED_MAX]]
@@ -92,7 +92,7 @@ def listen():
     # Through /proc: the path of the directory may be longer than an address can be.
     address = f"/proc/self/fd/{DIRECTORY}/zygote.sock"
     try:
-        os.unlink(address)  # of one that was killed: the lock is ours
+        os.unlink(address)  # left by one that was killed: the lock is ours
     except FileNotFoundError:
         pass
     listening = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)

@@ -1,4 +1,4 @@
-"""What every probe needs: verdicts, raw system calls, and the table of all probes.
+"""Has what every probe needs: verdicts, raw system calls, and the table of all probes.
 
 A probe is a function of the facts (see stage.py) that tries one thing hostile code would try and
 returns contained(...) or escaped(...). It must be harmless even where it succeeds: counter-checks
@@ -57,7 +57,7 @@ def probe(*layers, bare_layers=None, outside=None, bare_outside=None, only_root=
 
 
 def layers_of(entry, place):
-    """What the counter-check switches off."""
+    """Returns what the counter-check switches off."""
     return frozenset(entry.layers if place.has_cgroups else entry.bare_layers)
 
 

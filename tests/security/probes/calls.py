@@ -83,7 +83,7 @@ CALLS = {
 }
 
 
-# The same with another answer, by which the C library falls back to writing.
+# These get another answer, by which the C library falls back to writing.
 TAKING_SPACE = {
     "fallocate": ((285, -1, 1, 0, 4096), "disk that no limit of a file's size sees"),
     "ioctl_resvsp": ((16, -1, 0x40305828, BAD), "fallocate by another name"),

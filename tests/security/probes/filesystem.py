@@ -43,7 +43,7 @@ def find_the_state_directory(facts):
 
 @probe("pivot")
 def paths_that_only_a_host_has(facts):
-    """What sandboxes have leaked before; empty where a mask stands."""
+    """Returns what sandboxes have leaked before; empty where a mask stands."""
     names = ["/root", "/boot", "/sys/class", "/sys/kernel", "/sys/block", "/sys/firmware", "/sys/fs/bpf",
              "/var/log", "/var/lib", "/run/docker.sock", "/run/systemd",
              "/run/user", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/dev/fuse", "/dev/kvm",
@@ -133,7 +133,7 @@ def the_runner_can_be_changed(facts):
 
 @probe("read_only_binds")
 def run_records_can_be_changed(facts):
-    """What a run wrote is recorded outside the code's reach."""
+    """A run's output is recorded outside the code's reach."""
     return contained("read-only") if is_read_only("/runs") else escaped("writable")
 
 

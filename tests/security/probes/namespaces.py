@@ -100,7 +100,7 @@ def unshare_a_user_namespace(facts):
 
 @probe("seccomp", "user_namespaces")
 def clone_a_user_namespace(facts):
-    """The same through clone()."""
+    """Tries it through clone()."""
     result, error = syscall(CLONE, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)
     if result == 0:
         os._exit(0)
@@ -109,7 +109,7 @@ def clone_a_user_namespace(facts):
 
 @probe("seccomp", "user_namespaces")
 def clone3_a_user_namespace(facts):
-    """The same through clone3(), whose flags no filter can see."""
+    """Tries it through clone3(), whose flags no filter can see."""
     arguments = (ctypes.c_uint64 * 11)(CLONE_NEWUSER, 0, 0, 0, SIGCHLD, 0, 0, 0, 0, 0, 0)
     result, error = syscall(435, ctypes.byref(arguments), 64)
     if result == 0:

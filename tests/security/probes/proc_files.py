@@ -47,7 +47,7 @@ def hardware_through_proc(facts):
 
 @probe("masks")
 def timers_through_proc(facts):
-    """What other processes wait for."""
+    """They tell what other processes wait for."""
     return masked("/proc/timer_list", "/proc/sched_debug", "/proc/schedstat", "/proc/latency_stats")
 
 

@@ -32,7 +32,7 @@ FAMILIES = {
     "appletalk": (5, DGRAM, 0, "obsolete"),
 }
 
-# The same, where the kernel asks for a right before anything else.
+# These are such, where the kernel asks for a right before anything else.
 PRIVILEGED = {
     "packet": (17, RAW, 3, "reads and writes frames"),
     "key": (15, RAW, 2, "IPsec keys"),

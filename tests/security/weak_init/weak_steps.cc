@@ -213,7 +213,7 @@ int wrap_execve(const char* path, char* const argv[], char* const envp[]) {
     longer[count] = envp[count];
     ++count;
   }
-  // What the tests give to the server, as it would be if it were handed down.
+  // The tests give this to the server, as it would be if it were handed down.
   static char token[] = "API_TOKEN=hutch-secret-5f2b";
   longer[count] = token;
   return real_execve(path, argv, longer);

@@ -33,6 +33,14 @@ TEST(Text, SplitKeepsEmptyPieces) {
   EXPECT_EQ(split("", ','), Pieces{""});
 }
 
+TEST(Text, WhatEndsPiecesBeginsNone) {
+  EXPECT_EQ(split_at_ends("a\n\nb\n"), (Pieces{"a", "", "b"}));
+  EXPECT_EQ(split_at_ends("a\nb"), (Pieces{"a", "b"}));
+  EXPECT_EQ(split_at_ends("\n\n"), (Pieces{"", ""}));
+  EXPECT_EQ(split_at_ends("a; ", ';'), (Pieces{"a", " "}));
+  EXPECT_TRUE(split_at_ends("").empty());
+}
+
 TEST(Text, WordsAreNeverEmpty) {
   EXPECT_EQ(words_of(" a,, b\t,\n", ','), (Words{"a", "b"}));
   EXPECT_EQ(words_of("cpu  memory\n"), (Words{"cpu", "memory"}));

@@ -1,4 +1,4 @@
-"""What the machine of tests/vm is told to run is there."""
+"""Tests that what the machine of tests/vm is told to run is there."""
 
 import pathlib
 import re

@@ -1,5 +1,5 @@
-// What belongs to a message goes where that message came from: replies, notifications and questions
-// of calls that overlap, from many threads.
+// Tests that what belongs to a message goes where that message came from: replies, notifications
+// and questions of calls that overlap, from many threads.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -21,7 +21,7 @@
 
 namespace mcp::fake {
 
-// What one exchange was sent.
+// A Sent holds what one exchange was sent.
 class Sent {
  public:
   std::shared_ptr<FakeExchange> exchange =

@@ -77,7 +77,7 @@ inline Tool progress() {
   });
 }
 
-// What a tool is told of its surroundings.
+// Returns a tool that says what it is told of its surroundings.
 inline Tool who() {
   return make_tool("who", [](const nlohmann::json&, CallContext& context) {
     ToolResult result;

@@ -143,7 +143,7 @@ class PipeClient {
     return nlohmann::json::parse(line);
   }
 
-  void close_input() {  // of the server
+  void close_input() {  // the server's
     if (out_ < 0) return;
     if (is_socket()) {
       ::shutdown(out_, SHUT_WR);
@@ -162,7 +162,7 @@ class PipeClient {
   }
   bool wait_for_end() {
     const bool ended = ended_.wait();
-    // What is left to read ends where the server's side ends.
+    // The rest that can be read ends where the server's side ends.
     if (ended && server_out_ != server_in_ && server_out_ >= 0) {
       ::close(server_out_);
       server_out_ = -1;

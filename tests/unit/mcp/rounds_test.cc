@@ -1,4 +1,4 @@
-// What a handler wants of its client: in rounds with a sealed state, or asked at once.
+// Tests what a handler wants of its client: in rounds with a sealed state, or asked at once.
 #include <gtest/gtest.h>
 
 #include <string>

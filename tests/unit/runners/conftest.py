@@ -16,7 +16,7 @@ EXTRAS = environments.python()
 
 @pytest.fixture(scope="session")
 def origins():
-    """Of each interpreter the process that its runners are copies of, from when the first is wanted."""
+    """Has, for each interpreter, the process that its runners are copies of, from when the first is wanted."""
     made = {}
     yield made
     for forks in made.values():

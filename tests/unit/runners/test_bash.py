@@ -220,6 +220,20 @@ def test_environment_of_a_run_is_undone(bash):
     assert bash("echo \"[${RUN-unset}] $OWN\"").stdout == "[unset] kept\n"
 
 
+def test_environment_of_a_background_run_goes_before_the_state_whatever_names_are_in_it(bash):
+    bash("export A=state Z=state")
+    ended = bash("echo $A $Z ${HUTCH_URL-hidden}", env={"A": "run", "B.x": "run", "HUTCH_URL": "x", "Z": "run", "x[$(touch${IFS}PW)]": "1"}, background=True)
+    assert (ended.stdout, ended.stderr) == ("run run hidden\n", "")
+    assert bash("ls").stdout == "" and bash("echo $A $Z").stdout == "state state\n"
+
+
+def test_our_own_files_are_read_as_they_are_written(bash):
+    """Though code that has failed makes them be read with its options and aliases on."""
+    bash("alias while='echo W' if='echo I'")
+    ended = bash("set -v\nfalse a.txt")
+    assert "__hutch_explain" not in ended.stderr and "syntax error" not in ended.stderr, ended.stderr
+
+
 def test_a_directory_that_is_gone(bash):
     bash("mkdir gone; cd gone; rmdir ../gone; x=1")
     ended = bash("echo $x; pwd")

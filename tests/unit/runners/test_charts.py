@@ -118,7 +118,7 @@ def test_plotly_has_no_data_rather_than_those_that_it_does_not_draw(extras, figu
     ([1, 2, 3, 4, 50], "", (1.75, 3, 15.5), (1, 15.5), [50.0]),
     ([7], "", (7, 7, 7), (7, 7), []), ([1, 3], "", (1, 2, 3), (1, 3), []),
     ([0.7], "", (0.7,) * 3, (0.7, 0.7), []), ([0.1] * 3, "", (0.1,) * 3, (0.1, 0.1), []),
-    # What is as far as one and a half boxes is within them, whatever 2.5 * 0.3 - 1.5 * 0.1 is in binary.
+    # A value as far as one and a half boxes is within them, whatever 2.5 * 0.3 - 1.5 * 0.1 is in binary.
     ([0.1, 0.1, 0.1, 0.3, 0.3, 0.3, 0.6], "quartilemethod='inclusive'", (0.1, 0.3, 0.3), (0.1, 0.6), [])])
 @pytest.mark.parametrize("kind", ["Box", "Violin"])
 def test_boxes_of_plotly_are_plotlys(extras, kind, values, options, quartiles, whiskers, outliers):

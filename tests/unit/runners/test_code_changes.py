@@ -1,4 +1,4 @@
-"""What code may change, as reading it tells."""
+"""Tests what code may change, as reading it tells."""
 import ast
 import runpy
 

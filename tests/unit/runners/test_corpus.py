@@ -5,7 +5,7 @@ import pytest
 import corpus
 import environments
 
-# What only the box can tell: how much was cut, and where its files are.
+# Only the box can tell these: how much was cut, and where its files are.
 OF_THE_BOX = {"truncated", "cause"}
 PLACES = ("/workspace",)
 CASES = [case for case in corpus.cases_of("python")

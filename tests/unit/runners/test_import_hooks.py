@@ -1,4 +1,4 @@
-"""What is done when user code has imported a library is done once, whichever way it came to be there."""
+"""Tests that what is done when user code has imported a library is done once, whichever way it came to be there."""
 
 import sys
 from pathlib import Path

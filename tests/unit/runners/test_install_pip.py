@@ -1,4 +1,4 @@
-"""What install_packages says of pip and npm: pip.py and npm.mjs with programs that say and do what a test wants."""
+"""Tests what install_packages says of pip and npm: pip.py and npm.mjs with programs that say and do what a test wants."""
 
 import os
 import re

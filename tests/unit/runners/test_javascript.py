@@ -370,7 +370,7 @@ def test_signals_that_end_nothing_end_nothing(javascript, name):
 
 def test_without_its_inspector_it_ends(start):
     client = start("javascript")
-    client.start("process._kill(process.pid, 28); 1")  # what process.kill() is made of
+    client.start("process._kill(process.pid, 28); 1")  # process.kill() is made of it
     client.wait_for_stderr("JavaScript cannot go on in this process")
     assert client.wait_for_end() == 1
 

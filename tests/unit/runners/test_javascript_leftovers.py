@@ -1,4 +1,4 @@
-"""What JavaScript leaves going when its last statement is done: servers, timers, callbacks."""
+"""Tests what JavaScript leaves going when its last statement is done: servers, timers, callbacks."""
 
 import gzip
 import socket

@@ -1,4 +1,4 @@
-"""What JavaScript shows of errors that code has caught itself, and of handles."""
+"""Tests what JavaScript shows of errors that code has caught itself, and of handles."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What of a JavaScript comes back from its snapshot: kept equal, or named. One table for all kinds of objects."""
+"""Tests what of a JavaScript comes back from its snapshot: kept equal, or named. One table for all kinds of objects."""
 
 import re
 
@@ -144,7 +144,7 @@ NOT_KEPT = {
 
 
 GENERATIONS = ["read", "read_again"]
-AT_ONCE = 3  # of which a note has room to name each
+AT_ONCE = 3  # a note has room to name so many
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_the_note_says_how_many_after_which_run(of_all):
 
 @pytest.fixture(scope="module")
 def of_none(tmp_path_factory, request):
-    """Of a name of NOT_KEPT the JavaScript that was to bring it back, with some others: made when it is first asked for."""
+    """Returns, by name of NOT_KEPT, the JavaScript that was to bring it back, with some others: made when it is first asked for."""
     made, names = {}, list(NOT_KEPT)
     folder = tmp_path_factory.mktemp("not_kept")
     for start_one in starter(folder, request):

@@ -12,7 +12,7 @@ from woken import store, wish
 
 
 def handed_over(start, keeper, code, **options):
-    """What is there once a JavaScript that ran the code has ended; its bytes."""
+    """Returns what is there once a JavaScript that ran the code has ended; its bytes."""
     first = start("javascript", keeper=keeper, **options)
     ran = first.run(code)
     assert ran.ok, ran.error
@@ -29,7 +29,7 @@ def keeper(tmp_path):
 def test_what_has_changed_is_written_when_nothing_runs(start, keeper):
     first = start("javascript", keeper=keeper)
     first.run("let x = 1")
-    assert b"x" in keeper.take() and keeper.last_begin == b"0" and keeper.last_end.split()[1] == b"0"
+    assert b"x" in keeper.take() and keeper.last_begin == b"0" and keeper.last_end.split()[1:] == [b"0"] * 3
     first.run("x = 'something else'")
     assert b"something else" in keeper.take()
     first.close_channel()
@@ -296,6 +296,7 @@ def test_what_is_too_large_is_named_and_the_rest_is_kept(start, tmp_path):
     first = start("javascript", keeper=keeper)
     first.run("let small = [1]; let large = Buffer.alloc(9 << 20); let holds = { large }")
     assert len(keeper.take()) < 4 << 20
+    assert keeper.last_end.split()[3] != b"0", "that something is too large"
     first.close_channel()
     ran = start("javascript", keeper=keeper).run("small")
     note = ran.done["note"]

@@ -154,6 +154,6 @@ def test_titles(plotter, code, title):
 def test_axes_without_data_keep_their_place(plotter, code, missing):
     assert chart_of(plotter, f"plt.{code}") is None
     chart = chart_of(plotter, f"f, (a, b, c) = plt.subplots(1, 3); a.set_title('A'); drawn = a.{code}; b.plot([1, 2])")
-    place, line = chart["elements"][0]["charts"]  # of the empty one there is nothing to say
+    place, line = chart["elements"][0]["charts"]  # there is nothing to say of the empty one
     assert (place["type"], place["title"], place["missing"]) == ("composite", "A", missing)
     assert line["type"] == "line" and "missing" not in line

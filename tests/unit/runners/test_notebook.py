@@ -1,4 +1,4 @@
-"""What IPython adds to cells, and what its absence is told as."""
+"""Tests what IPython adds to cells, and what its absence is told as."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What the Python runner adds to a traceback: the way to a missing package, and files that have changed."""
+"""Tests what the Python runner adds to a traceback: the way to a missing package, and files that have changed."""
 
 import pytest
 

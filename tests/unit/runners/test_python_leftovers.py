@@ -1,4 +1,4 @@
-"""What cells leave on the event loop, which stands still between them: a note says so."""
+"""Tests what cells leave on the event loop, which stands still between them: a note says so."""
 
 import pytest
 
@@ -124,6 +124,103 @@ def test_what_a_thread_fails_with_is_marked(python):
     ending = python.run("go.set(); thread.join()")
     assert ending.ok and "ZeroDivisionError" in ending.stderr
     assert all(line.startswith("[thread of run_1] ") for line in ending.stderr.splitlines()), ending
+
+
+LIBRARIES = "import sys, threading, time, urllib.request\nfrom http.server import *\ngo = threading.Event(); done = threading.Event()\n"
+HANDLES = """class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        print('one')
+        print('two', file=sys.stderr)
+        self.send_response(200); self.end_headers()
+    def log_message(self, *_): pass
+server = {kind}(('127.0.0.1', 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()"""
+ASK = "urllib.request.urlopen(f'http://127.0.0.1:{server.server_port}').read()\n"
+WAITS = "def waits():\n    go.wait()\n    print('one')\n    print('two', file=sys.stderr)\n    done.set()\n"
+FREE = "go.set(); done.wait()\n"
+POOL_OF_THREADS = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+
+
+@pytest.mark.parametrize("made, asks", [
+    (HANDLES.format(kind="HTTPServer"), ASK),
+    (HANDLES.format(kind="ThreadingHTTPServer"), ASK),  # which starts a thread for each request
+    (POOL_OF_THREADS + WAITS + "job = pool.submit(waits)", FREE),  # at work when its run ends
+    (POOL_OF_THREADS + WAITS + "jobs = [pool.submit(go.wait), pool.submit(waits)]", FREE),  # queued then
+    ("import asyncio\n" + WAITS + "_ = asyncio.get_running_loop().run_in_executor(None, waits)\nawait asyncio.sleep(0)", FREE),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1)\n" + WAITS + "job = pool.apply_async(waits)", FREE),
+    (WAITS + "class Worker(threading.Thread):\n    def run(self): inner = threading.Thread(target=waits); go.wait(); inner.start()\nWorker().start()", FREE),
+], ids=["server", "threading server", "job", "queued job", "executor of a loop", "pool", "thread of a thread"])
+def test_threads_of_libraries_are_marked_too(python, made, asks):
+    assert python.run(LIBRARIES + made).ok
+    ending = python.run("print('mine')\n" + asks + "print('mine too')")
+    mark = "[thread of run_1] "
+    assert ending.stdout == f"mine\n{mark}one\nmine too\n" and ending.stderr == f"{mark}two\n", ending
+
+
+@pytest.mark.parametrize("started", ["threading.Timer(0, list, [said])", "threading.Thread(target=list, args=[said])"])
+def test_a_thread_with_a_function_of_pythons_is_marked(python, started):
+    assert python.run(f"import queue, threading\nwords = queue.Queue()\nsaid = map(print, iter(words.get, None))\nthread = {started}\nthread.start()").ok
+    assert python.run("words.put('late'); words.put(None); thread.join()").stdout == "[thread of run_1] late\n"
+
+
+def test_the_thread_that_draws_bars_draws_them_for_every_run(start):
+    python = start("python", extras=True)
+    assert python.run("import time\nfrom tqdm import tqdm\ntqdm.monitor_interval = 0.05\nfor _ in tqdm([1]): pass").ok
+    ending = python.run("bar = tqdm(total=9, miniters=9, maxinterval=0.05)\nbar.update(2)\nwhile bar.miniters > 1: time.sleep(0.01)\nbar.close()")
+    assert "2/9" in ending.stderr and "[thread of" not in ending.stderr, ending
+
+
+@pytest.mark.parametrize("pool, submit", [
+    ("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)", "pool.submit({job}).result()"),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1)", "pool.apply({job})"),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1)", "pool.map(lambda _: ({job}), [1])"),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1)", "list(pool.imap(lambda _: ({job}), [1]))"),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1)", "pool.apply_async(func={job}).get()"),
+    ("import asyncio", "await asyncio.to_thread({job})")], ids=["executor", "pool", "map", "imap", "by name", "loop"])
+def test_what_a_pool_does_for_a_run_is_of_that_run(python, pool, submit):
+    """Beside threads that are another's, and whoever has made the pool."""
+    assert python.run(LATER + pool + "\nhold = threading.Thread(target=go.wait, daemon=True); hold.start()").ok
+    job = "lambda: print('now')" if "lambda _" not in submit else "print('now')"
+    for _ in range(3):
+        ending = python.run(submit.format(job=job))
+        assert ending.ok and ending.stdout == "now\n", ending
+    failed = python.run(submit.format(job="lambda: 1 / 0" if "lambda _" not in submit else "1 / 0"))
+    assert "ZeroDivisionError" in failed.stderr and "hutch_runner" not in failed.stderr and "late_threads" not in failed.stderr
+
+
+@pytest.mark.parametrize("made, used", [
+    ("import asyncio, threading\nloop = asyncio.new_event_loop()\nthreading.Thread(target=loop.run_forever, daemon=True).start()\nasync def work(): print('now')",
+     "asyncio.run_coroutine_threadsafe(work(), loop).result()"),
+    ("from multiprocessing.pool import ThreadPool\nimport threading\npool = ThreadPool(1)\ndone = threading.Event()",
+     "pool.apply_async(int, callback=lambda _: (print('now'), done.set())); done.wait()"),
+    ("import logging, logging.handlers, queue, sys\nqueue = queue.Queue()\nlistener = logging.handlers.QueueListener(queue, logging.StreamHandler(sys.stdout))\nlistener.start()",
+     "queue.put(logging.makeLogRecord({'msg': 'now'})); listener.stop()")], ids=["loop", "callback", "log"])
+def test_threads_that_work_for_every_run_are_of_the_run_that_is_on(python, made, used):
+    assert python.run(made).ok
+    ending = python.run(used)
+    assert ending.ok and ending.stdout == "now\n", ending
+
+
+def test_threads_of_a_class_that_overrides_much_are_no_trouble_and_are_let_go(python):
+    assert python.run("import gc, threading, time, weakref\ngo = threading.Event()\nclass W(threading.Thread):\n    is_alive = False\n    def run(self): go.wait()\n"
+                      "W(daemon=True).start()\ndef starts():\n    global seen\n    go.wait()\n    one = threading.Thread(target=int); one.start(); one.join(); seen = weakref.ref(one)\n"
+                      "starter = threading.Thread(target=starts); starter.start()").ok
+    assert python.run("go.set(); starter.join(); gc.collect(); seen() is None").text == "True"
+
+
+def test_processes_of_a_pool_print_for_the_run_that_is_on(python):
+    assert python.run("import multiprocessing as m\npool = m.get_context('fork').Pool(1, maxtasksperchild=1)\nfor word in 'ab': pool.apply(print, word)").ok
+    for word in "cd":
+        assert python.run(f"pool.apply(print, '{word}')").stdout == f"{word}\n"
+
+
+def test_a_thread_that_cannot_be_started_says_so(python):
+    assert python.run(LATER + "hold = threading.Thread(target=go.wait, daemon=True); hold.start()").ok
+    for code, words in (("hold.start()", "threads can only be started once"),
+                        ("class Bare(threading.Thread):\n    def __init__(self): pass\nBare().start()", "__init__() not called")):
+        ending = python.run(code)
+        assert words in ending.stderr and "late_threads" not in ending.stderr, ending
+        assert python.run("print('next')").stdout == "next\n"
 
 
 def test_a_partial_of_itself_holds_up_no_run(python):
@@ -444,7 +541,7 @@ def test_a_class_is_as_its_cell_defines_it_anew(python, method):
         ending = python.run(f"import multiprocessing as m\npool = m.get_context('{method}').Pool(1)\nclass Config:\n    rate = {rate}\n    old_{rate} = 0\n"
                             f"def made(x): return Config.rate, Config.old_{rate}\nprint(pool.map(made, [1])); pool.terminate()")
         assert ending.stdout == f"[({rate}, 0)]\n", ending.stderr
-    for start in ("", "import asyncio\nawait asyncio.sleep(0)\n"):  # what comes before the pool is there, and has been tuned
+    for start in ("", "import asyncio\nawait asyncio.sleep(0)\n"):  # this comes before the pool is there, and has been tuned
         ending = python.run(f"{start}class Config: rate = 1\ndef tune(): Config.rate = 5\ntune()\ndef made(x): return Config.rate\n"
                             + POOL.format(method=method, what="made"))
         assert ending.stdout == "[5, 5]\n", ending.stderr

@@ -27,7 +27,7 @@ def caught(call):
 
 
 def counts_of(python, code):
-    """What the failure of `code` is told as, and how much has been looked up for it."""
+    """Returns what the failure of `code` is told as, and how much has been looked up for it."""
     assert python.run(COUNTING + RECURSIONS).ok
     ending = python.run(code)
     assert not ending.ok and ending.error["traceback"] == ending.stderr

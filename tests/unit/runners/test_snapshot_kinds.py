@@ -1,4 +1,4 @@
-"""What of a Python comes back from its snapshot: kept equal, or named. One table for all kinds of objects."""
+"""Tests what of a Python comes back from its snapshot: kept equal, or named. One table for all kinds of objects."""
 
 import re
 

@@ -85,6 +85,24 @@ def test_a_large_frame_of_polars_is_stored_by_its_buffers(start, tmp_path):
     assert sum(group["pickle"][1] for group in groups) < 100_000, groups
 
 
+@pytest.mark.parametrize("made", [
+    "import numpy as np, pandas as pd\nit = pd.DataFrame({'n': np.arange(3_000_000), 'f': np.arange(3_000_000.0)}); also = it['f']",
+    "import numpy as np, pyarrow as pa\nit = pa.table({'n': np.arange(3_000_000), 'f': np.arange(3_000_000.0)}); also = it['f']",
+], ids=["pandas", "arrow"])
+def test_large_tables_are_stored_by_their_buffers(start, tmp_path, made):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper, extras=True)
+    assert python.run(made).ok
+    store(python, keeper)
+    content = keeper.large_path.read_bytes()
+    length = int.from_bytes(content[-56:-48], "little")
+    groups = json.loads(content[-56 - length:-56])["groups"].values()
+    assert sum(size for group in groups for _, size in group["buffers"]) >= 48_000_000, groups
+    assert sum(group["pickle"][1] for group in groups) < 100_000, groups
+    python.close_channel()
+    assert start("python", keeper=keeper, extras=True).run("float(it['f'][2_999_999].as_py() if hasattr(it, 'schema') else it['f'].iloc[-1])").text == "2999999.0"
+
+
 def test_large_frames_of_polars_keep_names_that_are_empty(start, tmp_path):
     python = WokenPython(start, tmp_path, {"unnamed": ("import numpy as np, polars as pl\nalone = pl.Series(np.arange(2_500_000)); both = pl.DataFrame({'b': np.arange(2_500_000), '': 1})", None)}, extras=True)
     ran = python.python.run("(alone.name, alone[-1], both.columns)")

@@ -72,7 +72,7 @@ def test_code_without_its_source_is_named_and_stays_stored(start, tmp_path, code
 
 
 def test_code_from_its_source_is_code_of_this_python(start, tmp_path):
-    """What another Python has made of it is not used, whatever that is."""
+    """Code that another Python has made of it is not used, whatever that is."""
     keeper = Keeper(tmp_path / "snapshot")
     code = ("import marshal, hutch_runner.snapshot_code as code\nmake = code.marshal.dumps\n"
             "class Spoiled:\n    dumps = staticmethod(lambda value, version: b'not for this one')\ncode.marshal = Spoiled\n"

@@ -21,11 +21,25 @@ def test_whoever_asks_for_all_gets_it_and_hears_what_is_missing(start, tmp_path)
     first.run("large = bytearray(9 << 20); several = (n for n in ())")
     while keeper.take_bytes() > 4 << 20:
         pass
+    assert keeper.last_end.split()[1::2] == [b"2", b"1"], "one of the two is too large"
     first.send({"type": "store", "bytes_max": 64 << 20, "wish": 3})
     assert keeper.take_bytes() > 9 << 20
     assert keeper.last_begin == b"3" and keeper.last_end.split()[1] == b"1"
+    assert keeper.last_end.split()[3] == b"0", "what is missing would not be stored with more room"
     first.close_channel()
     assert start("python", keeper=keeper).run("len(large)").text == str(9 << 20)
+
+
+def test_the_environment_of_a_run_is_not_stored(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    first.run("import os\nos.environ['MINE'] = 'kept-value'; token = len(os.environ['OF_' + 'RUN'])", env={"OF_RUN": "secret-value", "HOME": "/secret-home"})
+    content = store(first, keeper)
+    assert b"kept-value" in content
+    assert not any(words in content for words in (b"OF_RUN", b"secret-value", b"secret-home"))
+    first.close_channel()
+    woken = start("python", keeper=keeper)
+    assert woken.run("os.environ['MINE'], os.environ.get('OF_RUN'), os.environ['HOME'] == '/secret-home', token").text == "('kept-value', None, False, 12)"
 
 
 def test_the_main_module_under_another_name_holds_nothing(start, tmp_path):
@@ -39,7 +53,7 @@ def test_modules_alone_are_not_stored_and_keep_a_session_in_memory(start, tmp_pa
     python.run("import json, os")
     assert keeper.take() is None
     python.send({"type": "store", "bytes_max": 64 << 20, "wish": 1})
-    assert keeper.packet() == (b"B", b"1") and keeper.packet() == (b"X", b"1")
+    assert keeper.packet() == (b"B", b"1") and keeper.packet() == (b"X", b"1 1")
     keeper.answer()
     python.run("os.chdir('/')")
     assert keeper.take(), "a directory that was chosen is worth it"
@@ -406,7 +420,7 @@ def with_a_turned_bit(path, at):
 
 @pytest.mark.parametrize("numbers", [10_000, 500_000])
 def test_a_bit_that_has_turned_in_an_array_is_told_before_anybody_has_it(start, tmp_path, numbers):
-    """Of a small one, which lies in the snapshot, and of a larger one, which lies beside it."""
+    """A small one lies in the snapshot, and a larger one beside it."""
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper, extras=True)
     python.run(f"import numpy as np; turned = np.arange({numbers}.0); other = 'x'; same = [turned]")
@@ -552,7 +566,7 @@ FRAMES = "import numpy as np\nlarge = np.arange(1_000_000.0); other = large[:500
 
 
 def kept_at_once(python, keeper, code):
-    """What a snapshot adds to the disk after a run, in bytes: of the snapshot and, where they are new, of large values."""
+    """Returns what a snapshot adds to the disk after a run, in bytes: of the snapshot and, where they are new, of large values."""
     before = keeper.large
     python.run(code)
     size = len(keeper.take())

@@ -95,7 +95,7 @@ def test_a_frame_is_seen_as_it_is_now(python, sql):
 def test_a_frame_that_is_to_be_changed_gets_a_hint(pair, engine, change):
     _, sql = pair
     message = sql.run(change).error["message"]
-    if engine == "DuckDB" or not change.startswith("ALTER"):  # of which SQLite says something else
+    if engine == "DuckDB" or not change.startswith("ALTER"):  # SQLite says something else of these
         assert "it is Python's DataFrame, which SQL can only read: CREATE TABLE t AS SELECT * FROM df makes" in message
     assert sql.run("CREATE VIEW v AS SELECT 1 a").ok
     assert "DataFrame" not in sql.run("DELETE FROM v").error["message"]

@@ -1,4 +1,4 @@
-"""What DuckDB has no reader for here: workbooks, databases of SQLite, tables of polars and Arrow."""
+"""Tests what DuckDB has no reader for here: workbooks, databases of SQLite, tables of polars and Arrow."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""What DuckDB's runner says to those who write the SQL of another database."""
+"""Tests what DuckDB's runner says to those who write the SQL of another database."""
 
 import gzip
 

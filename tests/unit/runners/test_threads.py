@@ -134,7 +134,7 @@ def test_a_warm_python_waits_and_cleans_up_too(start):
     assert (python.cwd / "left.csv").read_text() == "1,2\n"
 
 
-# What a script leaves to its end.
+# A script leaves this to its end.
 LEFT = ("import atexit, csv\natexit.register(print, 'end')\n"
         "writer = csv.writer(open('left.csv', 'w'), lineterminator='\\n'); writer.writerow([1, 2])\n")
 

@@ -1,4 +1,4 @@
-// What code may make hutch-box hold or do: it is in no limit of the session.
+// Tests what code may make hutch-box hold or do: it is in no limit of the session.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -94,7 +94,7 @@ void run_until(EventLoop& loop, const std::function<bool()>& is_so) {
 }
 
 TEST(RunnerChannel, WhatRunnersLeaveUnfinishedIsBoundedTogether) {
-  (void)::signal(SIGPIPE, SIG_IGN);  // of those whose channel is closed
+  (void)::signal(SIGPIPE, SIG_IGN);  // their channel may be closed
   const auto loop = EventLoop::create().value();
   const std::string almost =
       sandbox::wire::encode_frame('B', std::string(kRunnerFrameBytesMax, 'x'))

@@ -1,4 +1,4 @@
-// What is kept of the outputs of earlier runs.
+// Tests what is kept of the outputs of earlier runs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-// What hutch-box counts where the kernel counts nothing for it.
+// Tests what hutch-box counts where the kernel counts nothing for it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -86,7 +86,7 @@ TEST(SocketMemory, ASessionHasAnEighthOfWhatTheHostGivesEachProtocol) {
   const SocketBounds bounds = read_socket_bounds(2048LL << 20, net.path());
   EXPECT_EQ(bounds.tcp_bytes, 1000 * page);
   EXPECT_EQ(bounds.udp_bytes, 200 * page);
-  // What is not shown in a namespace of one's own is the part that the kernel shares out at its
+  // One number is not shown in a namespace of one's own: the part that the kernel shares out at its
   // start: UDP's is twice TCP's.
   const TemporaryDirectory nothing;
   const SocketBounds usual = read_socket_bounds(2048LL << 20, nothing.path());
@@ -259,7 +259,7 @@ TEST(ProcessMemory, SharedAndAnonymousAreToldApart) {
 // Reading what was never written takes no memory but for the tables that lead to it.
 TEST(ProcessMemory, PageTablesCount) {
   constexpr std::size_t kStep = 2 * kMebibyte;
-  constexpr std::size_t kTables = 4096;  // of a page each, which leads to 2 MiB
+  constexpr std::size_t kTables = 4096;  // each has a page, which leads to 2 MiB
   const std::int64_t before = resident_memory(::getpid()).anonymous_bytes;
   const std::int64_t truth_before = proportional_memory(::getpid()).anonymous_bytes;
   auto* empty = static_cast<volatile char*>(::mmap(
@@ -353,7 +353,7 @@ TEST(MemoryLedger, WhatNobodyHasMappedIsSomebodys) {
   EXPECT_NE(sum.largest, -1);
 }
 
-// What a quota does where there is one is tested in the virtual machine (tests/vm).
+// The work of a quota, where there is one, is tested in the virtual machine (tests/vm).
 TEST(DiskQuota, WithoutProjectQuotasNothingIsTouched) {
   constexpr const char* kTmpfs = "/dev/shm";
   const base::UniqueFd directory(::open(kTmpfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

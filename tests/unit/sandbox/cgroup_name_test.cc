@@ -1,4 +1,4 @@
-// What cgroups are called.
+// Tests what cgroups are called.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

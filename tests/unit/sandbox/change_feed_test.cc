@@ -1,4 +1,4 @@
-// What is heard of files, by whatever way they change, and what is not.
+// Tests what is heard of files, by whatever way they change, and what is not.
 #include "sandbox/files/change_feed.h"
 
 #include <gtest/gtest.h>
@@ -150,7 +150,7 @@ TEST_F(ChangeFeedTest, ManyFilesAreBounded) {
   // Root and workspace take one each.
   EXPECT_EQ(whole, sandbox::files::kFeedWatchesMax - 2);
   (void)feed.take();
-  // Those that found no room are still heard of through their directory.
+  // Files that found no room are still heard of through their directory.
   const std::string last = "/workspace/" + std::to_string(sandbox::files::kFeedWatchesMax + 9);
   put(last, "2");
   EXPECT_EQ(feed.take(), Names{last});

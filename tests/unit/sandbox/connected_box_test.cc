@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "sandbox/session_parts.h"
 #include "sandbox/wire/box_protocol.h"
 #include "sandbox/wire/build_id.h"
 #include "sandbox/wire/frame.h"
@@ -31,7 +32,7 @@ class ListeningBox {
       : build_(std::move(build)), listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = directory + "/" + sandbox::wire::kBoxSocket;
+    const std::string path = sandbox::session_part(directory, sandbox::kBoxSocketPart);
     EXPECT_LT(path.size(), sizeof address.sun_path);
     path.copy(address.sun_path, sizeof address.sun_path - 1);
     EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);

@@ -1,4 +1,4 @@
-// What a session leaves to the host.
+// Tests what a session leaves to the host.
 #include <gtest/gtest.h>
 
 #include "sandbox/box/disk_room.h"

@@ -1,5 +1,5 @@
-// What goes on of an HTTP message, what credentials make of it, and what answers must not bring
-// back.
+// Tests what goes on of an HTTP message, what credentials make of it, and what answers must not
+// bring back.
 #include <gtest/gtest.h>
 
 #include "sandbox/egress/http2_head.h"

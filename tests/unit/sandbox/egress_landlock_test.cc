@@ -1,4 +1,4 @@
-// What the door can open, once it has said what it needs.
+// Tests what the door can open, once it has said what it needs.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/landlock.h>

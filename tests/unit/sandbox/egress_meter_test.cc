@@ -1,4 +1,4 @@
-// What a session and its principal may send and receive, as it is counted at the door.
+// Tests what a session and its principal may send and receive, as it is counted at the door.
 #include <gtest/gtest.h>
 
 #include "sandbox/egress/meter.h"

@@ -1,4 +1,4 @@
-// What the sessions of one principal have together at the door, and leave to others.
+// Tests what the sessions of one principal have together at the door, and leave to others.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 

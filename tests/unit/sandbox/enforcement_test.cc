@@ -1,4 +1,4 @@
-// What the words of a box about its limits are worth.
+// Tests what the words of a box about its limits are worth.
 #include "sandbox/enforcement.h"
 
 #include <gtest/gtest.h>

@@ -46,14 +46,15 @@ class FakeInit {
     sandbox::wire::SignalTarget target{};
     bool operator==(const Signal&) const = default;
   };
-  static constexpr pid_t kFirstPid = 100;  // of its processes; the next has the next number
-  // Of what does not come.
+  static constexpr pid_t kFirstPid = 100;  // the first process; the next has the next number
+  // It waits so long for what does not come.
   static constexpr std::chrono::seconds kPatience{20};
 
   explicit FakeInit(sandbox::box::EventLoop& loop) : loop_(loop) {
     listening_ =
         base::listen_at(zygote_.fd(), sandbox::wire::kZygoteSocket, SOCK_SEQPACKET).value();
-    // What init's pidfd is of: it is killed with the box, and ends when its input does.
+    // The pidfd of init is of this process: it is killed with the box, and ends when its input
+    // does.
     base::Pipe input = base::make_pipe().value();
     const base::UniqueFd nothing = base::open_file(AT_FDCWD, "/dev/null", O_RDWR).value();
     base::SpawnOptions options;

@@ -1,4 +1,4 @@
-// What makes a session worth keeping, and what its interpreters leave by themselves.
+// Tests what makes a session worth keeping, and what its interpreters leave by themselves.
 #include "sandbox/files/session_contents.h"
 
 #include <fcntl.h>

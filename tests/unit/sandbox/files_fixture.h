@@ -96,7 +96,7 @@ class FilesTest : public testing::Test {
     return found;
   }
 
-  // What reading gives: the content, or "kind: message".
+  // Returns what reading gives: the content, or "kind: message".
   [[nodiscard]] std::string read(const std::string& path) const {
     const auto result = files().read(path, 0, 1 << 20);
     return result.ok() ? result.value().content : text_of(result.error());

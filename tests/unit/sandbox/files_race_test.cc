@@ -18,7 +18,7 @@ class FilesRace : public FilesTest {
  protected:
   void SetUp() override {
     put("/workspace/d/e/canary", "inside");
-    // The same names out there, so that a walk that was led astray would find them.
+    // There are such names out there, too, so that a walk that was led astray would find them.
     fs::create_directories(outside("e"));
     put_at(outside("e/canary"), kCanary);
     link("../../outside", "/workspace/relative");

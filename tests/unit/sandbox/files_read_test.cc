@@ -50,7 +50,7 @@ TEST_F(FilesRead, AttributesAreThoseOfTheFileItself) {
   fs::create_symlink("a", host("/workspace/link"));
   EXPECT_EQ(attributes_of("link"), Attributes());
   EXPECT_FALSE(files().attributes_of("none", "user.t.", 1000).ok());
-  // What cannot be kept leaves the file as it was.
+  // Attributes that cannot be kept leave the file as it was.
   EXPECT_FALSE(files()
                    .write("a", "y", WriteMode::kOverwrite, std::nullopt,
                           {{"user.t." + std::string(300, 'n'), "1"}})

@@ -127,7 +127,7 @@ TEST_F(StartOfABox, ThatIsKilledOrFindsNoMemoryMeetsALimitOfTheMachine) {
     ASSERT_FALSE(failed.ok()) << script;
     EXPECT_EQ(failed.error().kind, Error::Kind::kCapacity) << script;
   }
-  // What it said before is another's.
+  // Its words from before are another's.
   EXPECT_EQ(launched("exit 1").error().kind, Error::Kind::kInternal);
   EXPECT_EQ(launched("kill -SEGV $$").error().kind, Error::Kind::kInternal);
   EXPECT_EQ(

@@ -1,4 +1,4 @@
-// What may be granted of the host, decided on directories that look like one.
+// Tests what may be granted of the host, decided on directories that look like one.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/mount.h>

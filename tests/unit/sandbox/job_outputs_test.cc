@@ -1,4 +1,4 @@
-// What a run has shown: checked, bounded, the whole in files beside the streams.
+// Tests what a run has shown: checked, bounded, the whole in files beside the streams.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -88,6 +88,27 @@ TEST_F(JournalRoomTest, IsLargerWithoutAServer) {
   EXPECT_TRUE(is_held_);
 }
 
+TEST(JournalRoomMost, IsWhatTheDiskHasLeftWithoutAServer) {
+  constexpr std::int64_t kLeast = JournalRoom::kBytesMost;
+  constexpr std::int64_t kMost = JournalRoom::kBytesMostAlone;
+  JournalRoom::Around around;
+  around.disk_left_bytes = kMost;
+  around.is_served = true;
+  EXPECT_EQ(JournalRoom::bytes_most(around), kLeast);
+  around.is_served = false;
+  EXPECT_EQ(JournalRoom::bytes_most(around), kMost);
+  around.disk_left_bytes = 3 << 20;
+  EXPECT_EQ(JournalRoom::bytes_most(around), 3 << 20);
+  around.journal_bytes = 1 << 20;
+  EXPECT_EQ(JournalRoom::bytes_most(around), 4 << 20) << "what it has is among what is used";
+  around.disk_left_bytes = -(3 << 20);
+  EXPECT_EQ(JournalRoom::bytes_most(around), kLeast) << "more is used than may be";
+  around.is_quota_used_up = false;
+  EXPECT_EQ(JournalRoom::bytes_most(around), kMost) << "the quota does not count it";
+  around.is_quota_used_up = true;
+  EXPECT_EQ(JournalRoom::bytes_most(around), kLeast);
+}
+
 TEST(JournalCalls, ReachWhoLives) {
   const TemporaryDirectory folder;
   const std::string session = base::short_id("session_");
@@ -106,7 +127,7 @@ TEST(JournalCalls, ReachWhoLives) {
     }
     const auto place =
         base::open_file(AT_FDCWD, folder.path() + "/journals", O_RDONLY | O_DIRECTORY).value();
-    // Of one that was killed its socket is left.
+    // The socket of one that was killed is left.
     (void)base::listen_at(place.get(), "server_c", SOCK_DGRAM).value();
     EXPECT_EQ(base::names_in(place.get()).size(), 2);
     sandbox::call_for_journal(folder.path(), "no session");

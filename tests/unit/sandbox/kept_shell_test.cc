@@ -1,4 +1,4 @@
-// What a shell knows is put back into the next box, from the newer copy that is whole.
+// Tests that what a shell knows is put back into the next box, from the newer copy that is whole.
 #include "sandbox/box/kept_shell.h"
 
 #include <fcntl.h>

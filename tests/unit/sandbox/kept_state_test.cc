@@ -28,6 +28,7 @@ namespace {
 
 using sandbox::box::EventLoop;
 using sandbox::box::KeptState;
+using Outcome = KeptState::Outcome;
 
 class KeptStateTest : public ::testing::Test {
  protected:
@@ -222,36 +223,111 @@ TEST_F(KeptStateTest, TheSumIsThatOfTheBytesInWhateverPieces) {
 }
 
 // Other sessions of its principal have stored so much: a server says so in a file, at any time.
-TEST_F(KeptStateTest, WhereItsShareOfTheDiskIsUsedUpItStoresLittle) {
-  constexpr std::int64_t kWithoutShare = 1 << 20;
-  open(8 << 20, 16 << 20);
-  KeptState::Ends ends = kept_->give().value();
-  const std::string said = directory_.path() + "/state/" + sandbox::kShareUsedUp;
-  const auto stores = [this, &ends](std::int64_t bytes) {
-    const std::string piece = "D" + std::string(4000, 'x');
-    send(ends, "B");
-    for (std::int64_t sent = 0; sent < bytes; sent += 4000) {
-      send(ends, piece);
-      for (int unread = 1; unread > 0;) {
-        EXPECT_TRUE(loop_->turn().ok());
-        EXPECT_EQ(::ioctl(ends.takes.get(), FIONREAD, &unread), 0);
-      }
+class WithoutShareTest : public KeptStateTest {
+ protected:
+  static constexpr std::int64_t kMebibyte = 1 << 20;
+  static constexpr std::int64_t kWithoutShare = 3 * kMebibyte;
+
+  WithoutShareTest() {
+    open(8 * kMebibyte, 64 * kMebibyte);
+    ends_ = kept_->give().value();
+  }
+  void use_up_share() { std::ofstream(said_) << ""; }
+  // Returns how many bytes the snapshot has afterwards.
+  std::int64_t store(std::int64_t bytes, std::int64_t wish = 0) {
+    send(ends_, "B" + std::to_string(wish));
+    for (std::int64_t left = bytes; left > 0; left -= kPieceBytes) {
+      send(ends_, "D" + std::string(static_cast<std::size_t>(std::min(left, kPieceBytes)), 'x'));
+      take_all();
     }
-    send(ends, "E" + std::to_string(bytes));
-    settle(ends);
-    return kept_->has_snapshot();
-  };
-  std::ofstream(said) << "";
+    send(ends_, "E" + std::to_string(bytes));
+    settle(ends_);
+    const std::string path = directory_.path() + "/state/python";
+    return kept_->has_snapshot() ? static_cast<std::int64_t>(std::filesystem::file_size(path)) : 0;
+  }
+  KeptState::Wish wish(std::int64_t bytes_max) {
+    heard_.reset();
+    return kept_->await(bytes_max, [this](Outcome outcome) { heard_ = outcome; });
+  }
+
+  const std::string said_ = directory_.path() + "/state/" + sandbox::kShareUsedUp;
+  KeptState::Ends ends_;
+  std::optional<Outcome> heard_;
+
+ private:
+  static constexpr std::int64_t kPieceBytes = 4000;
+
+  void take_all() {
+    for (int unread = 1; unread > 0;) {
+      ASSERT_TRUE(loop_->turn().ok());
+      ASSERT_EQ(::ioctl(ends_.takes.get(), FIONREAD, &unread), 0);
+    }
+  }
+};
+
+TEST_F(WithoutShareTest, OneThatHasStoredNothingStoresLittle) {
+  use_up_share();
   EXPECT_FALSE(kept_->take_no_share());
-  EXPECT_FALSE(stores(265 * 4000)) << "more than a mebibyte";
+  EXPECT_EQ(store(kWithoutShare + 1), 0);
   EXPECT_TRUE(kept_->take_no_share());
   EXPECT_FALSE(kept_->take_no_share()) << "told once";
-  EXPECT_EQ(kept_->await(8 << 20, [](bool) {}).bytes_max, kWithoutShare);
-  std::filesystem::remove(said);
-  EXPECT_EQ(kept_->await(8 << 20, [](bool) {}).bytes_max, 8 << 20);
-  std::ofstream(said) << "";
-  open(8 << 20, 16 << 20);
+  EXPECT_EQ(wish(8 * kMebibyte).bytes_max, kWithoutShare);
+  std::filesystem::remove(said_);
+  EXPECT_EQ(wish(8 * kMebibyte).bytes_max, 8 * kMebibyte);
+  use_up_share();
+  EXPECT_EQ(store(kWithoutShare), kWithoutShare);
+  open(8 * kMebibyte, 64 * kMebibyte);
   EXPECT_FALSE(kept_->take_no_share()) << "who starts the box tells that";
+}
+
+TEST_F(WithoutShareTest, WhatIsStoredDoesNotGrowHoweverOftenItIsAskedFor) {
+  EXPECT_EQ(store(6 * kMebibyte), 6 * kMebibyte);
+  use_up_share();
+  constexpr std::int64_t kMost = 6 * kMebibyte + kWithoutShare;
+  for (int i = 0; i < 3; ++i) {
+    const KeptState::Wish asked = wish(32 * kMebibyte);
+    EXPECT_EQ(asked.bytes_max, kMost) << i;
+    EXPECT_EQ(store(kMost, asked.number), kMost);
+    EXPECT_EQ(heard_, Outcome::kWhole);
+  }
+  EXPECT_EQ(store(kMost + 1, wish(32 * kMebibyte).number), kMost) << "the one before stays";
+  EXPECT_EQ(heard_, Outcome::kNoShare);
+  EXPECT_EQ(store(kMebibyte), kMebibyte);
+  EXPECT_EQ(wish(32 * kMebibyte).bytes_max, kMebibyte + kWithoutShare) << "what is given up is not";
+}
+
+TEST_F(WithoutShareTest, NobodyStoresMoreUnaskedThanWithAShare) {
+  EXPECT_EQ(store(8 * kMebibyte), 8 * kMebibyte);
+  EXPECT_EQ(store(8 * kMebibyte + 1), 8 * kMebibyte) << "the one before stays";
+  use_up_share();
+  EXPECT_EQ(store(8 * kMebibyte + 1), 8 * kMebibyte);
+}
+
+TEST_F(WithoutShareTest, WhatIsTooLargeForItIsToldAsThat) {
+  use_up_share();
+  const KeptState::Wish asked = wish(32 * kMebibyte);
+  for (const std::string& packet :
+       {"B" + std::to_string(asked.number), std::string("Dabc"), std::string("E3 1 0 1")}) {
+    send(ends_, packet);
+  }
+  while (!heard_) ASSERT_TRUE(loop_->turn().ok());
+  EXPECT_EQ(heard_, Outcome::kNoShare);
+}
+
+TEST_F(WithoutShareTest, LargeValuesThatStayCountToWhatIsStored) {
+  const std::string large = std::string(3000, 'y');
+  for (const std::string& packet : {std::string("B0"), std::string("L7"), "A" + large,
+                                    std::string("Dx"), std::string("E3001 0 7")}) {
+    send(ends_, packet);
+  }
+  settle(ends_);
+  use_up_share();
+  EXPECT_EQ(wish(32 * kMebibyte).bytes_max, 3001 + kWithoutShare);
+  open(8 * kMebibyte, 64 * kMebibyte);
+  ends_ = kept_->give().value();
+  send(ends_, "W7 0");
+  settle(ends_);
+  EXPECT_EQ(wish(32 * kMebibyte).bytes_max, 3001 + kWithoutShare);
 }
 
 // It is another process than the interpreter, which writes by itself.
@@ -263,8 +339,8 @@ TEST_F(KeptStateTest, OnlyWhoReadsBackWhatWasAskedForCanHaveBeenKilled) {
   EXPECT_FALSE(kept_->take_reader()) << "nobody asked for it";
   send(ends, "E3 0");
   settle(ends);
-  std::optional<bool> heard;
-  EXPECT_EQ(kept_->await(1000, [&heard](bool whole) { heard = whole; }).number, 1);
+  std::optional<Outcome> heard;
+  EXPECT_EQ(kept_->await(1000, [&heard](Outcome outcome) { heard = outcome; }).number, 1);
   for (const char* packet : {"B1", "Dab"}) send(ends, packet);
   settle(ends);
   EXPECT_TRUE(kept_->take_reader());
@@ -272,7 +348,7 @@ TEST_F(KeptStateTest, OnlyWhoReadsBackWhatWasAskedForCanHaveBeenKilled) {
   send(ends, "E2 1");
   while (!heard) ASSERT_TRUE(loop_->turn().ok());
   EXPECT_EQ(read("python"), "ab") << "the snapshot goes on without it";
-  EXPECT_EQ(kept_->await(1000, [](bool) {}).number, 2);
+  EXPECT_EQ(kept_->await(1000, [](Outcome) {}).number, 2);
   for (const char* packet : {"B2", "Dabc"}) send(ends, packet);
   settle(ends);
   ends.takes.reset();
@@ -550,7 +626,7 @@ TEST_F(KeptStateTest, LargeValuesThatSomebodyRemovedAreWrittenAnew) {
   EXPECT_NE(heard().find("/7/"), std::string::npos);
   std::filesystem::remove(directory_.path() + "/state/python");
   std::filesystem::remove(directory_.path() + "/state/python.0");
-  (void)kept_->await(1000, [](bool) {});
+  (void)kept_->await(1000, [](Outcome) {});
   EXPECT_NE(heard().find("/0/"), std::string::npos) << "before the wish, which is to have them";
   for (const char* packet : {"B", "Dy", "E1 0 7"}) send(ends, packet);
   settle(ends);
@@ -592,15 +668,15 @@ TEST_F(KeptStateTest, WhoWritesHearsThatWhatWasStoredMayGrow) {
   };
   KeptState::Ends ends = kept_->give().value();
   EXPECT_EQ(last_said(ends), 1000);
-  EXPECT_EQ(kept_->await(3000, [](bool) {}).bytes_max, 3000);
+  EXPECT_EQ(kept_->await(3000, [](Outcome) {}).bytes_max, 3000);
   for (const std::string& packet :
        {std::string("B1"), "D" + std::string(2400, 'x'), std::string("E2400 0")}) {
     send(ends, packet);
   }
   settle(ends);
   EXPECT_EQ(last_said(ends), kGrown);
-  EXPECT_EQ(kept_->await(3000, [](bool) {}).bytes_max, kGrown);
-  EXPECT_EQ(kept_->await(8 << 20, [](bool) {}).bytes_max, 8 << 20);
+  EXPECT_EQ(kept_->await(3000, [](Outcome) {}).bytes_max, kGrown);
+  EXPECT_EQ(kept_->await(8 << 20, [](Outcome) {}).bytes_max, 8 << 20);
   EXPECT_EQ(last_said(kept_->give().value()), kGrown);
   open(1000, 3000);
   EXPECT_EQ(last_said(kept_->give().value()), 3000) << "no more than all that there may be";
@@ -669,41 +745,43 @@ TEST_F(KeptStateTest, LargeValuesAreSetAsideAndForgottenWithTheirSnapshot) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/state"));
 }
 
-TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhetherItHasEverything) {
+TEST_F(KeptStateTest, WhoWishesForASnapshotHearsWhatBecameOfIt) {
   const std::string large(2000, 'x');
   struct Case {
     std::vector<std::string> packets;
-    bool whole;
+    Outcome outcome;
   };
   const Case cases[] = {
-      {{"B1", "Dabc", "E3 0"}, true},
-      {{"B2", "Dabc", "E3 1"}, false},
-      {{"B3", "N"}, true},
-      {{"X4"}, false},
-      {{"B5", "X5"}, false},
-      {{"B6", "Dabc", "E4 0"}, false},
-      {{"B7", "D" + large, "E2000 0"}, true},
-      {{"B8", "D" + large + large, "E4000 0"}, false},
+      {{"B1", "Dabc", "E3 0"}, Outcome::kWhole},
+      {{"B2", "Dabc", "E3 1"}, Outcome::kUnstorable},
+      {{"B3", "N"}, Outcome::kWhole},
+      {{"X4"}, Outcome::kNotWritten},
+      {{"B5", "X5"}, Outcome::kNotWritten},
+      {{"B6", "Dabc", "E4 0"}, Outcome::kNotWritten},
+      {{"B7", "D" + large, "E2000 0"}, Outcome::kWhole},
+      {{"B8", "D" + large + large, "E4000 0"}, Outcome::kTooLarge},
+      {{"B9", "Dabc", "E3 2 0 1"}, Outcome::kTooLarge},
+      {{"B10", "X10 1"}, Outcome::kModulesAlone},
   };
   KeptState::Ends ends = kept_->give().value();
   std::int64_t number = 0;
   for (const Case& one : cases) {
-    std::optional<bool> heard;
-    EXPECT_EQ(kept_->await(3000, [&heard](bool whole) { heard = whole; }).number, ++number);
+    std::optional<Outcome> heard;
+    EXPECT_EQ(kept_->await(3000, [&heard](Outcome outcome) { heard = outcome; }).number, ++number);
     for (const std::string& packet : one.packets) send(ends, packet);
     while (!heard) ASSERT_TRUE(loop_->turn().ok());
-    EXPECT_EQ(*heard, one.whole) << number;
+    EXPECT_EQ(*heard, one.outcome) << number;
   }
 }
 
 TEST_F(KeptStateTest, WritersThatDiedBeforeItDoNotCostASnapshotThatSomebodyAskedFor) {
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B0", "Dcut", "B0", "Dcut"}) send(ends, packet);
-  std::optional<bool> heard;
-  EXPECT_EQ(kept_->await(1000, [&heard](bool whole) { heard = whole; }).number, 1);
+  std::optional<Outcome> heard;
+  EXPECT_EQ(kept_->await(1000, [&heard](Outcome outcome) { heard = outcome; }).number, 1);
   for (const char* packet : {"B1", "Dabc", "E3 0"}) send(ends, packet);
   while (!heard) ASSERT_TRUE(loop_->turn().ok());
-  EXPECT_TRUE(*heard);
+  EXPECT_EQ(heard, Outcome::kWhole);
   EXPECT_EQ(read("python"), "abc");
 }
 
@@ -711,33 +789,33 @@ TEST_F(KeptStateTest, AWishThatComesWhileAnotherSnapshotIsWrittenWaitsForNoRestO
   KeptState::Ends ends = kept_->give().value();
   for (const char* packet : {"B0", "Dabc"}) send(ends, packet);
   settle(ends);  // it takes a quarter of a second, and would rest ten times as long
-  std::optional<bool> heard;
-  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  std::optional<Outcome> heard;
+  (void)kept_->await(1000, [&heard](Outcome outcome) { heard = outcome; });
   for (const char* packet : {"E3 0", "B1", "Dd", "E1 0"}) send(ends, packet);
   const auto began = std::chrono::steady_clock::now();
   while (!heard) ASSERT_TRUE(loop_->turn().ok());
-  EXPECT_TRUE(*heard);
+  EXPECT_EQ(heard, Outcome::kWhole);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(2400));
   EXPECT_EQ(read("python"), "d");
 }
 
 TEST_F(KeptStateTest, AWishToNobodyIsAnsweredAtOnce) {
-  std::optional<bool> heard;
-  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  std::optional<Outcome> heard;
+  (void)kept_->await(1000, [&heard](Outcome outcome) { heard = outcome; });
   ASSERT_TRUE(loop_->turn().ok());
-  EXPECT_EQ(heard, false);
+  EXPECT_EQ(heard, Outcome::kNotWritten);
 }
 
 TEST_F(KeptStateTest, ASnapshotThatNobodyAskedForIsNoAnswer) {
   KeptState::Ends ends = kept_->give().value();
-  std::optional<bool> heard;
-  (void)kept_->await(1000, [&heard](bool whole) { heard = whole; });
+  std::optional<Outcome> heard;
+  (void)kept_->await(1000, [&heard](Outcome outcome) { heard = outcome; });
   for (const char* packet : {"B0", "Dabc", "E3 0"}) send(ends, packet);
   settle(ends);
   EXPECT_FALSE(heard.has_value());
   ends.takes.reset();  // its interpreter has ended
   while (!heard) ASSERT_TRUE(loop_->turn().ok());
-  EXPECT_FALSE(*heard);
+  EXPECT_EQ(heard, Outcome::kNotWritten);
 }
 
 TEST_F(KeptStateTest, APacketOfNoKindEndsTheConversation) {

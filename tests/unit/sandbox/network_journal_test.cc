@@ -1,4 +1,4 @@
-// What a box writes down of the network, and what servers read of it.
+// Tests what a box writes down of the network, and what servers read of it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 

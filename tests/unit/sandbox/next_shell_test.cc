@@ -128,7 +128,7 @@ TEST_F(NextShellTest, TheOneOfANewSessionStays) {
 
 TEST_F(NextShellTest, ItStartsOnceTheEndOfTheRunWasTold) {
   NextShell shell(of());
-  shell.end_was_told();  // of a run of another language
+  shell.end_was_told();  // a run of another language
   shell.prepare_soon();
   shell.prepare_soon();
   EXPECT_EQ(starts_, 0);

@@ -1,4 +1,4 @@
-// What hutch doctor says of hosts that are made up, and of this one.
+// Tests what hutch doctor says of hosts that are made up, and of this one.
 #include "base/process.h"
 #include "sandbox/probe/probe.h"
 

@@ -1,4 +1,4 @@
-// What a run's note says of limits that its code met in other words.
+// Tests what a run's note says of limits that its code met in other words.
 #include <gtest/gtest.h>
 
 #include <optional>

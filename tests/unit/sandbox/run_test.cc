@@ -33,6 +33,7 @@ Run full_run() {
   run.error = RunError{"Name", "message", "trace", Cause::kOom, "kept", "lost"};
   run.files_changed = {{"/workspace/a", "created", 9}};
   run.note = "note";
+  run.outputs_dropped = true;
   run.lacks_network = true;
   run.short_of = {"memory_mb", "files"};
   run.network.refused = {{"a.test:443", "not allowed", "a.test", true}, {"b.test:80", "no"}};
@@ -61,6 +62,10 @@ TEST(Run, RoundTripKeepsEverything) {
   EXPECT_EQ(run_to_json(again.value()), value);
   EXPECT_EQ(again.value().error->cause, Cause::kOom);
   EXPECT_EQ(again.value().files_changed.at(0).bytes, 9);
+  EXPECT_TRUE(again.value().outputs_dropped);
+  json of_an_older_build = value;
+  of_an_older_build.erase("outputs_dropped");
+  EXPECT_FALSE(run_from_json(of_an_older_build).value().outputs_dropped);
   EXPECT_TRUE(again.value().lacks_network);
   EXPECT_EQ(again.value().short_of, (std::vector<std::string>{"memory_mb", "files"}));
   const NetworkUse::Refusal& refusal = again.value().network.refused.at(0);

@@ -23,13 +23,13 @@ class WatchdogTest : public testing::Test {
   WatchdogTest() {
     limits_.disk_mb = 20;
     watched_.measured.directories = {directory_.fd()};
-    watched_.busy = [] { return true; };
+    watched_.busy = [this] { return is_busy_; };
     watched_.frozen = [] { return false; };
     watched_.interpreters = [] { return std::size_t{0}; };
     watched_.oom_kills = watched_.pids_refused = [] { return std::int64_t{0}; };
     watched_.kept_bytes = [this] {
       ++looks_;
-      return std::int64_t{0};
+      return kept_bytes_;
     };
     watched_.disk_limit_reached = [this](DiskLimit limit) { told_.push_back(limit); };
     watched_.disk_room_low = [this] { is_told_of_the_floor_ = true; };
@@ -66,6 +66,8 @@ class WatchdogTest : public testing::Test {
 
   const TemporaryDirectory directory_;
   Limits limits_;
+  bool is_busy_ = true;
+  std::int64_t kept_bytes_ = 0;
   int looks_ = 0;  // at the disk, that came to their end
   int ticks_ = 0;  // that asked for the host's room
   bool is_told_of_the_floor_ = false;
@@ -150,6 +152,35 @@ TEST_F(WatchdogTest, TheLimitThatWasReachedIsNamed) {
   }
 }
 
+TEST_F(WatchdogTest, WhatIsKeptBesideTheFilesCounts) {
+  kept_bytes_ = 15 * kMebibyte;
+  watched_.disk_usage = seen({{4, 1}, {4, 1}, {6, 1}});
+  start();
+  wait_for_looks(2);
+  EXPECT_EQ(watchdog_->disk_bytes(), 19 * kMebibyte);
+  EXPECT_TRUE(told_.empty());
+  EXPECT_FALSE(has_room_for(2));
+  wait_for_looks(1);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+}
+
+// Its file is written anew with each look.
+TEST_F(WatchdogTest, MemoryIsShownOnlyWhileRunsAreOn) {
+  int shown = 0;
+  watched_.looks = [&shown] { ++shown; };
+  lose_room(false);
+  is_busy_ = false;
+  start();
+  for (int tick = 1; tick <= 2; ++tick) {
+    watchdog_->wake();
+    turn_until([this, tick] { return ticks_ >= tick; });
+  }
+  EXPECT_EQ(shown, 0);
+  is_busy_ = true;
+  watchdog_->wake();
+  turn_until([&shown] { return shown >= 2; });
+}
+
 TEST_F(WatchdogTest, WhatMakesRoomBeyondTheLimitGoesOn) {
   limits_.files = 100;
   // More than twice as many as may be, and fewer with each look.
@@ -165,7 +196,7 @@ TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
   start();
   wait_for_looks(1);
   watchdog_->wake();  // it writes, and ends
-  watchdog_->run_begins(true);
+  watchdog_->run_begins();
   wait_for_looks(3);
   EXPECT_TRUE(told_.empty());
 }
@@ -176,7 +207,7 @@ TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
   start();
   wait_for_looks(1);
   watchdog_->wake();
-  watchdog_->run_begins(true);
+  watchdog_->run_begins();
   wait_for_looks(1);
   EXPECT_TRUE(told_.empty());
   wait_for_looks(1);
@@ -191,10 +222,27 @@ TEST_F(WatchdogTest, WhatARunHasWrittenSinceItBeganIsItsOwn) {
   start();
   wait_for_looks(1);
   watchdog_->wake();
-  watchdog_->run_begins(true);
+  watchdog_->run_begins();
   left -= 29;
   wait_for_looks(1);
+  EXPECT_TRUE(told_.empty()) << "it may be about to end";
+  wait_for_looks(1);
   EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+}
+
+TEST_F(WatchdogTest, WhatIsWrittenSinceTheBeginOfARunThatHasEndedIsNotTheNextRuns) {
+  std::int64_t left = 1000;
+  watched_.room = [&left] { return DiskRoom{{kMebibyte * left}, {-1}, false}; };
+  watched_.disk_usage = seen({{1, 1}, {30, 1}, {30, 1}});
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();
+  watchdog_->run_begins();
+  left -= 29;
+  watchdog_->run_ends();
+  watchdog_->run_begins();
+  wait_for_looks(2);
+  EXPECT_TRUE(told_.empty());
 }
 
 TEST_F(WatchdogTest, FilesThatARunHasMadeSinceItBeganAreItsOwn) {
@@ -205,10 +253,10 @@ TEST_F(WatchdogTest, FilesThatARunHasMadeSinceItBeganAreItsOwn) {
   start();
   wait_for_looks(1);
   watchdog_->wake();
-  watchdog_->run_begins(true);
+  watchdog_->run_begins();
   left -= 299;
-  watchdog_->run_begins(false);  // another one beside it, which hides nothing
-  wait_for_looks(1);
+  watchdog_->run_begins();  // another one beside it, which hides nothing
+  wait_for_looks(2);
   EXPECT_EQ(told_, std::vector{DiskLimit::kFiles});
 }
 

@@ -102,7 +102,7 @@ TEST_F(ZygoteRestTest, OthersAreKeptForAWhile) {
 
 TEST_F(ZygoteRestTest, NobodyWaitsForOneThatHasEnded) {
   SandboxConfig of_none = config(std::chrono::seconds(0));
-  of_none.program_directory = directory_;  // what would become the zygote ends at once
+  of_none.program_directory = directory_;  // the would-be zygote ends at once
   std::filesystem::create_symlink("/bin/false", directory_ + "/hutch-init");
   const auto sandbox = make_sandbox(of_none);
   std::ofstream(directory_ + "/zygote.log", std::ios::app)

@@ -1,4 +1,4 @@
-"""What a program built with sanitizers reports is found, though nobody reads its standard error or
+"""Tests that what a program built with sanitizers reports is found, though nobody reads its standard error or
 looks at its status. In builds with sanitizers alone."""
 
 import os

@@ -44,7 +44,7 @@ class BoxGrantsTest : public testing::StoreFixture {
     };
   }
 
-  // What a server that grants this makes of a box that has these.
+  // Returns what a server that grants this makes of a box that has these.
   base::Result<bool> hold(const std::vector<HostFolder>& present,
                           const std::vector<HostFolder>& granted) {
     config_.folders.all = granted;

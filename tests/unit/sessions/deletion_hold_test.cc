@@ -82,7 +82,7 @@ TEST_F(DeletionHold, OnlyTimeOfServersCounts) {
   now_.now_ms += 10 * kDayMs;
   now_.boottime_ms += 10 * kDayMs;
   EXPECT_FALSE(sweep({3, 3}));
-  // Of two servers that are there at once, time counts once.
+  // With two servers at once, time counts once.
   pass(10 * kHourMs);
   EXPECT_FALSE(sweep({3, 3}));
   served_since_ms_ -= 10 * kHourMs;

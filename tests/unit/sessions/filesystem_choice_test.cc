@@ -33,6 +33,14 @@ TEST(FilesystemChoice, RulesOfTheWorkspaceSayNothingOfFolders) {
   EXPECT_EQ(rules.blocked, std::vector<std::string>{"/etc/hosts"});
 }
 
+TEST(FilesystemChoice, WhatIsBlockedInAFolderIsAPlainPathBelowIt) {
+  for (const char* path : {"/mnt/a/../b", "/mnt/a/x/..", "/mnt/a/./x", "/mnt/a//x"}) {
+    const auto chosen = choose_folders({.blocked = {{path}}}, granted_folders(true));
+    ASSERT_FALSE(chosen.ok()) << path;
+    EXPECT_NE(chosen.error().message.find("must be a plain path"), std::string::npos);
+  }
+}
+
 TEST(FilesystemChoice, EntriesAreBoundedInNumberAndLength) {
   const std::vector<std::string> many(sandbox::kHostFoldersMax + 1, "/workspace/x");
   for (const auto& entries : {many, {std::string(2000, 'x')}, {std::string("a\0b", 3)}}) {

@@ -1,5 +1,5 @@
-// What the store does for a session costs the same however many were deleted before, and however
-// much others have.
+// Tests that the store's work for a session costs the same however many were deleted before, and
+// however much others have.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -30,7 +30,7 @@ using namespace sessions;
 constexpr int kStepsEach = 10;  // instructions of SQLite's machine between two calls
 std::int64_t all_steps = 0;     // since the last look, of all connections
 std::int64_t steps_before = 0;  // this statement, and
-std::int64_t most_in_one = 0;   // of one statement
+std::int64_t most_in_one = 0;   // in one statement
 
 int count_steps(void* /*unused*/) {
   all_steps += kStepsEach;
@@ -77,7 +77,7 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
     return run;
   }
 
-  // Of one session, refused where `verdict` says so.
+  // Adds entries of one session, refused where `verdict` says so.
   void fill_audit(const std::string& session_id, const std::string& principal,
                   const std::string& verdict) {
     const auto file = Database::open(path()).value();
@@ -119,12 +119,14 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
     });
     expect_same_cost("unnamed ones",
                      [&] { EXPECT_TRUE(store.session_lists.unnamed(principal_, {}, 5).ok()); });
+    expect_same_cost("some places",
+                     [&] { EXPECT_TRUE(store.session_lists.places(principal_, {}, 5).ok()); });
     expect_same_cost("the oldest",
                      [&] { EXPECT_TRUE(store.session_lists.oldest(principal_, 5).ok()); });
   }
 
   static std::int64_t cost_of(const std::function<void()>& work) {
-    work();  // what is prepared once
+    work();  // some of it is prepared once
     all_steps = steps_before = 0;
     work();
     return all_steps;
@@ -153,7 +155,7 @@ class GrowthTest : public Counted, public sessions::testing::StoreFixture {
     costs_.push_back({what, work, cost_of(work)});
   }
 
-  // Of another principal, which they belong to, and of one of its sessions.
+  // Makes many things of another principal, and of one of its sessions.
   void make_many_of_another() {
     const std::string other = store_->principals.ensure("other").value();
     const auto file = Database::open(path()).value();
@@ -355,7 +357,7 @@ TEST_F(GrowthTest, ALongWalkHasManySteps) {
   EXPECT_LT(most_in_one, 200 * kRowsAtOnce);
 }
 
-// What a server is asked for all the time, with many runs of the past in a session that goes on.
+// A server is asked for these all the time, with many runs of the past in a session that goes on.
 TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   const Session one = created("one");
   for (int i = 0; i < 5; ++i) created();
@@ -378,6 +380,10 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   });
   expect_same_cost("busy ones", [&] { EXPECT_EQ(store.runs.busy_sessions().value().size(), 1U); });
   expect_same_cost("what runs take", [&] { EXPECT_TRUE(store.past.bytes_of_runs().ok()); });
+  expect_same_cost("what each one's take",
+                   [&] { EXPECT_TRUE(store.past.runs_of_principals().ok()); });
+  expect_same_cost("how many each one deleted",
+                   [&] { EXPECT_TRUE(store.past.deleted_of_principals().ok()); });
   compare([this] { delete_many(); });
   EXPECT_EQ(store.runs.counts().value().runs["completed"].runs, 5001);
   const auto file = Database::open(path()).value();
@@ -387,11 +393,17 @@ TEST_F(GrowthTest, WhatIsAskedOfAllDoesNotLookAtEachRun) {
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.runs.of_session(one.id, 5).ok()); }), 1000);
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 10).ok()); }), 30'000)
       << "the newest of a session are counted once";
+  EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs_of(principal_, {}, 10, 1 << 30).ok()); }),
+            30'000)
+      << "one's own as well";
+  EXPECT_LT(
+      cost_of([&] { EXPECT_EQ(store.past.oldest_deleted_of(principal_, 10).value().size(), 10U); }),
+      5000);
   EXPECT_LT(cost_of([&] { EXPECT_TRUE(store.past.old_runs({}, 100, 1).ok()); }), 1000)
       << "where none is old enough, no session is looked at";
 }
 
-// What is asked of all of a principal's own has the bound of these, kept_sessions_max, and looks at
+// A question about all of a principal's own has the bound of these, kept_sessions_max, and looks at
 // each of them once.
 TEST_F(GrowthTest, WhatIsAskedOfAPrincipalsOwnIsBoundedByTheirNumber) {
   constexpr std::int64_t kOwn = 5000;

@@ -1,4 +1,4 @@
-// What an API keeps of a run lies beside its session's files, whole or not at all.
+// Tests that what an API keeps of a run lies beside its session's files, whole or not at all.
 #include "sessions/kept_calls.h"
 
 #include <gtest/gtest.h>

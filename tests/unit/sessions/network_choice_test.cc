@@ -1,4 +1,5 @@
-// What a client may have of the network that is granted, and what is left of it when grants change.
+// Tests what a client may have of the network that is granted, and what is left of it when grants
+// change.
 #include "sessions/network_choice.h"
 
 #include <gtest/gtest.h>

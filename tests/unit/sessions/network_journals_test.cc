@@ -1,4 +1,4 @@
-// What a box has written down of its network comes into the store once.
+// Tests that what a box has written down of its network comes into the store once.
 #include "sessions/network_journals.h"
 
 #include <fcntl.h>

@@ -17,7 +17,7 @@ TEST(ProcessorWeights, APartIsDividedAmongTheBusySessionsOfItsPrincipal) {
   EXPECT_EQ(shares.at("a1"), 2);
   EXPECT_EQ(shares.at("a2"), 2);
   EXPECT_EQ(shares.at("b1"), 1) << "it does not matter how many others have";
-  // What runs left behind in idle ones has one part in all, however many there are.
+  // Processes that runs left behind in idle ones have one part in all, however many there are.
   EXPECT_EQ(shares.at("a3"), 3);
   EXPECT_EQ(shares.at("c1"), 2);
   EXPECT_EQ(shares.at("c2"), 2);

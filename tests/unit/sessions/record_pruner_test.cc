@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -61,6 +62,25 @@ class RecordPrunerTest : public testing::StoreFixture {
     std::ofstream(files_of(owner).calls() + "/" + run.id) << "x";
     return run.id;
   }
+  // Adds a run that ended so long ago and takes about a quarter of a megabyte.
+  std::string large(const Session& owner, std::int64_t ago_ms, bool is_read = true) {
+    queued_at_ = now_.now_ms - ago_ms;
+    const sessions::Run row = inserted(owner);
+    sandbox::Run end = testing::end_at(row.queued_at);
+    for (int i = 0; i < 25; ++i) end.outputs.push_back({{"text", std::string(10'000, 'x')}});
+    EXPECT_TRUE(
+        store_->runs.finish(row.id, end, {}, is_read ? EndRead::kAsItEnds : EndRead::kNot).value());
+    return row.id;
+  }
+  // Returns which of them are there.
+  std::vector<bool> are_there(const std::vector<std::string>& run_ids) {
+    std::vector<bool> found;
+    for (const std::string& id : run_ids) found.push_back(number_of_runs(id) == 1);
+    return found;
+  }
+  std::int64_t number_of_runs(const std::string& id) {
+    return number_of("SELECT count(*) FROM runs WHERE id = '" + id + "'");
+  }
   [[nodiscard]] SessionDirectory files_of(const Session& session) const {
     return {directory_, session.id};
   }
@@ -110,6 +130,98 @@ TEST_F(RecordPrunerTest, AYoungRunGoesWhereAllTakeTooMuch) {
   EXPECT_FALSE(is_there(run) || has_files(session, run));
   ASSERT_EQ(told_.size(), 1U);
   EXPECT_NE(told_[0].find("all take more than runs_mb"), std::string::npos) << told_[0];
+}
+
+TEST_F(RecordPrunerTest, WhereAllTakeTooMuchTheOldestOfWhoHasMostGo) {
+  config_.retention.runs_mb = 1;
+  const Session little = created_by("little");
+  const Session much = created_by("much");
+  const std::string oldest = large(little, 9 * kDay);
+  std::vector<std::string> runs;
+  for (int i = 0; i < 5; ++i) runs.push_back(large(much, (8 - i) * kDay));
+  destroy(little);
+  destroy(much);
+  prune();
+  EXPECT_TRUE(are_there({oldest})[0]);
+  EXPECT_EQ(are_there(runs), (std::vector<bool>{false, false, true, true, true}));
+  ASSERT_FALSE(told_.empty());
+  EXPECT_NE(told_[0].find("of who has most"), std::string::npos) << told_[0];
+}
+
+TEST_F(RecordPrunerTest, WhoHasNoMoreThanAPartLosesNothingToWhatOthersKeep) {
+  config_.retention.runs_mb = 1;
+  const Session little = created_by("little");
+  const Session much = created_by("much");
+  const std::string oldest = large(little, 9 * kDay);
+  std::vector<std::string> unread;
+  for (int i = 0; i < 6; ++i) unread.push_back(large(much, (8 - i) * kDay, false));
+  destroy(little);
+  destroy(much);
+  prune();
+  EXPECT_TRUE(are_there({oldest})[0]);
+  EXPECT_EQ(are_there(unread), std::vector<bool>(6, true));
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(RecordPrunerTest, WhoHasMostAndKeepsItDoesNotKeepTheNextOneFromGivingWay) {
+  config_.retention.runs_mb = 1;
+  const Session keeps = created_by("keeps");
+  const Session gives = created_by("gives");
+  for (int i = 0; i < 6; ++i) large(keeps, (20 - i) * kDay, false);
+  std::vector<std::string> runs;
+  for (int i = 0; i < 4; ++i) runs.push_back(large(gives, (8 - i) * kDay));
+  destroy(keeps);
+  destroy(gives);
+  prune();
+  EXPECT_EQ(are_there(runs), (std::vector<bool>{false, false, true, true})) << "its part is half";
+}
+
+// The oldest may be much larger than most are.
+TEST_F(RecordPrunerTest, WhoGivesWayKeepsItsPart) {
+  config_.retention.runs_mb = 1;
+  const Session many = created_by("many");
+  std::vector<std::string> runs;
+  for (int i = 0; i < 5; ++i) runs.push_back(large(many, (8 - i) * kDay));
+  for (int i = 0; i < 200; ++i) ended(many, 1000 + i);
+  destroy(many);
+  prune();
+  const std::vector<bool> there = are_there(runs);
+  EXPECT_EQ(std::count(there.begin(), there.end(), false), 2) << "what is too much, and no more";
+}
+
+TEST_F(RecordPrunerTest, OfTooManyDeletedSessionsThoseOfWhoHasMostGo) {
+  config_.retention.deleted_sessions = 4;
+  const auto buried_by = [this](const char* name) {
+    const Session session = created_by(name);
+    destroy(session);
+    EXPECT_TRUE(store_->past.set_buried(session.id).ok());
+    return session;
+  };
+  std::vector<Session> sessions;
+  for (int i = 0; i < 7; ++i) {
+    sessions.push_back(buried_by(i < 2 ? "little" : "much"));
+    execute("UPDATE sessions SET ended_at = " + std::to_string(now_.now_ms - kDay + i) +
+            " WHERE id = '" + sessions.back().id + "'");
+  }
+  prune();
+  std::vector<bool> found;
+  for (const Session& one : sessions) {
+    found.push_back(store_->sessions.is_on_record(one.id).value());
+  }
+  EXPECT_EQ(found, (std::vector<bool>{true, true, false, false, false, true, true}));
+}
+
+// They have nothing but how and when they ended: what they printed went as it was deleted.
+TEST_F(RecordPrunerTest, RunsThatNobodyHasReadGoWithTheRecordOfTheirDeletedSession) {
+  const Session session = buried();
+  const std::string unread = ended(session, 1000, false);
+  now_.now_ms += 364 * kDay;
+  prune();
+  EXPECT_TRUE(is_there(unread)) << "it outlives runs_days";
+  now_.now_ms += 2 * kDay;
+  prune();
+  EXPECT_FALSE(store_->sessions.is_on_record(session.id).value());
+  EXPECT_EQ(number_of_runs(unread), 0);
 }
 
 TEST_F(RecordPrunerTest, ALinkInPlaceOfADirectoryOfRunsIsNotFollowed) {

@@ -1,4 +1,5 @@
-// What a box took with it is started anew by the next one, once, whatever happens in between.
+// Tests that what a box took with it is started anew by the next one, once, whatever happens in
+// between.
 #include "sessions/restarts.h"
 
 #include <gtest/gtest.h>

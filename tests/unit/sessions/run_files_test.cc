@@ -1,4 +1,4 @@
-// What runs have left is read in pieces, wherever it begins.
+// Tests that what runs have left is read in pieces, wherever it begins.
 #include "sessions/run_files.h"
 
 #include <gtest/gtest.h>

@@ -150,6 +150,19 @@ TEST_F(SessionListsTest, OneThatAClientWouldFindIsNoneOfTheUnnamed) {
   EXPECT_EQ(unnamed({2, "a"}, 10), (Ids{"b", "a"}));
 }
 
+TEST_F(SessionListsTest, PlacesAreOfAllThatLive) {
+  used("c", 5);
+  used("b", 5, 0, SessionStatus::kStopped);
+  used("a", 7);
+  used("d", 1, 0, SessionStatus::kDestroyed);
+  created_by("other");
+  SessionLists& lists = store_->session_lists;
+  EXPECT_EQ(ids_in(lists.places(principal_, {}, 10).value()), (Ids{"b", "c", "a"}));
+  EXPECT_EQ(ids_in(lists.places(principal_, {}, 2).value()), (Ids{"b", "c"}));
+  EXPECT_EQ(ids_in(lists.places(principal_, {5, "b"}, 2).value()), (Ids{"c", "a"}));
+  EXPECT_EQ(lists.places(principal_, {5, "b"}, 1).value().back().last_used_at, 5);
+}
+
 TEST_F(SessionListsTest, ThoseWithABoxEndWithTheOneThatWasUsedLast) {
   using enum SessionStatus;
   EXPECT_TRUE(store_->session_lists.with_box(principal_).value().empty());

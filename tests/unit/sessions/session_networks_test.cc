@@ -1,4 +1,4 @@
-// What a session may reach now: its choice, what it was granted besides, and the credentials.
+// Tests what a session may reach now: its choice, what it was granted besides, and the credentials.
 #include "sessions/credential_table.h"
 #include "sessions/network_table.h"
 #include "sessions/session_networks.h"

@@ -1,4 +1,4 @@
-// What a start takes long for is told to whoever waits for it on the same thread.
+// Tests that what a start takes long for is told to whoever waits for it on the same thread.
 #include "sessions/slow_start.h"
 
 #include <gtest/gtest.h>

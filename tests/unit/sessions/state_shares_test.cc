@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -43,6 +44,21 @@ TEST_F(StateSharesTest, ATenthOfTheDiskIsForOnePrincipal) {
   EXPECT_TRUE(fresh_shares().has_room("another"));
 }
 
+TEST_F(StateSharesTest, AllSessionsCountHoweverManyWereUsedSince) {
+  const Session oldest = kept();
+  store(oldest, disk_bytes() / 10 + 8192);
+  execute(
+      "WITH RECURSIVE generated(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generated "
+      "WHERE value < 1100) INSERT INTO sessions (id, principal_id, template, status, "
+      "ends_with_connection, limits, env, idle_seconds, retention_seconds, created_at, "
+      "last_used_at) SELECT 'session_' || value, '" +
+      principal_ +
+      "', 'host', 'stopped', 0, '{}', '{}', 600, 600, value, 9000000000000000 FROM generated");
+  EXPECT_FALSE(fresh_shares().has_room(principal_));
+  std::filesystem::remove_all(directory_of(oldest) + "/state");
+  EXPECT_TRUE(fresh_shares().has_room(principal_));
+}
+
 // A box looks for the file before each snapshot, whenever it was started.
 TEST_F(StateSharesTest, ASessionHasAFileForAsLongAsThereIsNoRoom) {
   const Session first = kept();
@@ -65,6 +81,27 @@ TEST_F(StateSharesTest, TheSweepTellsSessionsThatRun) {
   store(first, disk_bytes() / 10 + 8192);
   parts().sweeper.sweep({});
   EXPECT_TRUE(std::filesystem::exists(said));
+}
+
+// One look at its directory is enough for a session that has stored nothing since.
+TEST_F(StateSharesTest, ASessionIsLookedIntoOnceItsDirectoryHasChanged) {
+  const Session one = kept();
+  const std::string state = directory_of(one) + "/state";
+  const auto rests = [&state] {
+    const auto before = std::filesystem::last_write_time(state) - std::chrono::minutes(5);
+    std::filesystem::last_write_time(state, before);
+  };
+  StateShares shares(parts().ground, store_->session_lists, std::chrono::milliseconds(0));
+  store(one, 1);
+  rests();
+  EXPECT_TRUE(shares.has_room(principal_));
+  ASSERT_EQ(::truncate((state + "/python").c_str(), disk_bytes()), 0);
+  EXPECT_TRUE(shares.has_room(principal_)) << "as nobody stores";
+  std::filesystem::rename(state + "/python", state + "/python.new");
+  std::filesystem::rename(state + "/python.new", state + "/python");
+  EXPECT_FALSE(shares.has_room(principal_));
+  ASSERT_EQ(::truncate((state + "/python").c_str(), 1), 0);
+  EXPECT_TRUE(shares.has_room(principal_)) << "it has changed just now, and may again";
 }
 
 TEST_F(StateSharesTest, ItLooksOnceInAWhile) {

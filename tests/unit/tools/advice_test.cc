@@ -6,7 +6,7 @@
 
 #include "sandbox/box/remarks.h"
 #include "sandbox/egress/session_advice.h"
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 
 namespace {
 

@@ -58,7 +58,7 @@ class ChangeWatchTest : public tools::fake::ToolsFixture {
     ASSERT_TRUE(changed_.wait_for(lock, kPatience, [this] { return !looks_.empty(); }));
   }
 
-  // Of two, the one who would come first by the id is who watches much.
+  // The one of two who would come first by the id is who watches much.
   const std::string one_ = store_->principals.ensure("one").value();
   const std::string other_ = store_->principals.ensure("other").value();
   const std::string much_ = std::min(one_, other_);

@@ -1,4 +1,4 @@
-// What was tried in a box corrects what was seen of the host.
+// Tests that what was tried in a box corrects what was seen of the host.
 #include "tools/cli/doctor_proof.h"
 
 #include <gtest/gtest.h>

@@ -188,7 +188,7 @@ class FakeSandbox final : public Sandbox {
     const std::lock_guard lock(mutex_);
     start_failure_ = std::move(failure);
   }
-  // Of boxes that start from now on.
+  // Hooks boxes that start from now on.
   void hook_boxes(BoxHooks hooks) {
     const std::lock_guard lock(mutex_);
     hooks_ = std::move(hooks);

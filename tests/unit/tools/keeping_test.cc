@@ -1,4 +1,4 @@
-// What a server deletes by itself, and what not, whatever its clock says.
+// Tests what a server deletes by itself, and what not, whatever its clock says.
 #include <gtest/gtest.h>
 
 #include <atomic>

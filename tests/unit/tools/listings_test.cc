@@ -1,4 +1,4 @@
-// What lists read: as much as they show, however much there is.
+// Tests what lists read: as much as they show, however much there is.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// What a whole server is made of, as far as several of them have it in common.
+// Tests what a whole server is made of, as far as several of them have it in common.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -148,7 +148,7 @@ TEST_F(PumpTest, AnAnswerWithoutAServerIsReadWhole) {
   pair.client = std::move(client.theirs);
   pair.failure = std::string(1'000'000, 'x') + "!";
   ASSERT_TRUE(pump_->add(std::move(pair)).ok());
-  // What it sends meanwhile leads nowhere, and holds nothing up.
+  // Bytes that it sends meanwhile lead nowhere, and hold nothing up.
   std::jthread sender([fd = client.ours.get()] { (void)base::write_all(fd, "a request's body"); });
   EXPECT_EQ(read_until(client.ours.get(), "!").size(), 1'000'001U);
   EXPECT_EQ(read_until(client.ours.get(), "more"), "");
@@ -339,7 +339,7 @@ TEST(PortHead, NothingIsObeyedElsewhere) {
   EXPECT_EQ(inward.value().text.find("trailers"), std::string::npos) << inward.value().text;
 }
 
-// What one reader takes for such a name and another does not.
+// These are such a name to one reader and none to another.
 TEST(PortHead, NamesHaveOneReading) {
   for (const char* line : {"Alt-Svc : x", "Alt-Svc\t: x", " Alt-Svc: x", "A: b\n\rAlt-Svc: x"}) {
     const std::string head = answered("HTTP/1.1 200 OK\r\n" + std::string(line) + "\r\n\r\n",

@@ -1,4 +1,4 @@
-// What a program of the operator's prints counts only when it has ended well.
+// Tests that what a program of the operator's prints counts only when it has ended well.
 #include "tools/cli/program_output.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the progress of a run says while its call is followed.
+// Tests what the progress of a run says while its call is followed.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

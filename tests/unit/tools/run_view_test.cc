@@ -170,6 +170,88 @@ TEST(RunView, ColoursGoAndPiecesJoin) {
   }
 }
 
+// A text for a terminal looks so in a value, and in what an error says.
+struct CodesCase {
+  std::string written;
+  std::string seen;
+};
+
+class RunViewCodes : public testing::TestWithParam<CodesCase> {};
+
+TEST_P(RunViewCodes, GoInValuesAndErrors) {
+  sandbox::Run run = finished_run();
+  const auto& [written, seen] = GetParam();
+  run.outputs = std::vector<json>(
+      {{{"formats", {"text"}}, {"text", written}, {"is_main_result", true}},
+       {{"formats", {"text", "html"}}, {"text", "a " + written}, {"html", "<b>" + written}}});
+  json value = view_of(run, "");
+  EXPECT_EQ(value["outputs"][0],
+            (json{{"formats", {"text"}}, {"is_main_result", true}, {"text", seen}}))
+      << "the whole is there: nothing is cut";
+  EXPECT_EQ(value["outputs"][1]["text"], "a " + seen);
+  EXPECT_EQ(value["outputs"][1]["html"], "<b>" + written) << "a page is no terminal";
+  EXPECT_EQ(text_of_run(value, SessionName::kUnderstood).find("completed, run_x\nresult:\n" + seen),
+            0U)
+      << text_of_run(value);
+  run.outputs.clear();
+  run.status = sandbox::RunStatus::kFailed;
+  const std::string traceback =
+      "Traceback (most recent call last):\n  cell 1, line 1, in <module>\n    f(x)\nE: " + written +
+      "\n";
+  run.error = sandbox::RunError{"E", written, traceback, sandbox::Cause::kException, "", ""};
+  value = view_of(run, "");
+  EXPECT_EQ(value["error"]["message"], seen);
+  EXPECT_TRUE(value["error"]["traceback"].get<std::string>().ends_with("f(x)\nE: " + seen + "\n"));
+  for (const std::string& before :
+       {std::string("plain \n"), std::string("\x1b[33mwarned\x1b[0m \n")}) {
+    value = view_of(run, "", {}, before + traceback);
+    EXPECT_FALSE(value["error"].contains("traceback")) << value["stderr"];
+    EXPECT_TRUE(value["stderr"].get<std::string>().ends_with(
+        "\n  cell 1, line 1\n    f(x)\nE: " + seen + "\n"))
+        << "it is told once, and shortened: " << value["stderr"];
+    EXPECT_FALSE(view_of(run, "", 0, before + traceback)["error"].contains("traceback"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Terminals, RunViewCodes,
+    testing::Values(CodesCase{"plain", "plain"}, CodesCase{"\x1b[1;31mred\x1b[0m", "red"},
+                    CodesCase{"\x1b[38;5;28;01mdef\x1b[39;00m\x1b[38;5;250m \x1b[39mf", "def f"},
+                    CodesCase{"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"},
+                    CodesCase{"two\n\x1b[32mlines\x1b[0m", "two\nlines"}));
+
+TEST(RunView, WhatWasWrittenOverInAValueIsSeenAsItWasLast) {
+  sandbox::Run run = finished_run();
+  const auto text_of = [&run](const std::string& written) {
+    run.outputs = std::vector<json>({{{"formats", {"text"}}, {"text", written}}});
+    return view_of(run, "")["outputs"][0]["text"].get<std::string>();
+  };
+  EXPECT_EQ(text_of("N\bNA\bA"), "NA");
+  EXPECT_EQ(text_of("one\x1b[1Gtwo"), "two");
+  EXPECT_EQ(text_of("a\nb\x1b[1A\x1b[2Kc"), " c\nb");
+  EXPECT_EQ(text_of("old\rnew\r\n"), "old\rnew\r\n") << "it may be data";
+  const std::string much = text_of("\x1b[32m" + std::string(10'000, 'x') + "\x1b[0m");
+  EXPECT_NE(much.find("bytes left out"), std::string::npos);
+  EXPECT_EQ(much.find('\x1b'), std::string::npos);
+}
+
+TEST(RunView, WhereSomethingWasWrittenOverTheWholeIsNamed) {
+  sandbox::Run run = finished_run();
+  for (const char* const written : {"important\x1b[2K\rok", "total: 100\b\b\b5", "\x07"}) {
+    run.outputs = std::vector<json>({{{"formats", {"text"}}, {"text", written}}});
+    EXPECT_TRUE(view_of(run, "")["outputs"][0]["truncated"].contains("text")) << written;
+  }
+  run.outputs = std::vector<json>({{{"formats", {"markdown"}}, {"markdown", "\x1b[31mred"}}});
+  EXPECT_EQ(view_of(run, "")["outputs"][0]["markdown"], "red");
+}
+
+TEST(RunView, TheNameOfAnErrorHasNoCodes) {
+  sandbox::Run run = finished_run();
+  run.error =
+      sandbox::RunError{"\x1b[31mRed", "m", "\x1b[31mRed: m\n", sandbox::Cause::kException, "", ""};
+  EXPECT_EQ(view_of(run, "")["error"]["name"], "Red");
+}
+
 TEST(RunView, WhatIsWrittenAfterTheEndIsShownAndReadOn) {
   sandbox::Run run = finished_run();
   const std::string written = "before\nlate\n";
@@ -457,6 +539,32 @@ TEST(RunView, ChartsInTheTextAreShortAndRounded) {
   EXPECT_LE(line.size(), 620U);
   EXPECT_NE(line.find("[0,1235]"), std::string::npos) << line;
   EXPECT_NE(line.find("\"sampled\":\"all in "), std::string::npos) << line;
+}
+
+// Above 10,000 a whole part is a number that somebody may ask for; below it four digits are enough.
+TEST(RunView, NumbersOfChartsKeepTheirWholePart) {
+  sandbox::Run run = finished_run();
+  const std::pair<double, const char*> numbers[] = {{0.00123456, "0.001235"},
+                                                    {1.23456, "1.235"},
+                                                    {12.3456, "12.35"},
+                                                    {999.96, "1000"},
+                                                    {1234.6, "1235"},
+                                                    {9999.6, "10000"},
+                                                    {10000.4, "10000"},
+                                                    {98765.0, "98765"},
+                                                    {123456.789, "123457"},
+                                                    {-98765.4, "-98765"},
+                                                    {1234567890.5, "1234567891"}};
+  json points = json::array();
+  std::string shown;
+  for (const auto& [number, text] : numbers) {
+    points.push_back({0, number});
+    shown += (shown.empty() ? "[0," : ",[0,") + std::string(text) + "]";
+  }
+  const json chart = {{"type", "line"}, {"elements", {{{"label", "a"}, {"points", points}}}}};
+  run.outputs = std::vector<json>({{{"formats", {"chart"}}, {"chart", chart}}});
+  const std::string text = text_of_run(view_of(run, ""));
+  EXPECT_NE(text.find("[" + shown + "]"), std::string::npos) << text;
 }
 
 TEST(RunView, ATitleIsSaidOnce) {

@@ -29,7 +29,7 @@ const Words kWords = {"/opt/hutch/bin/hutch", "stdio"};
 
 class SetupClientTest : public ::testing::Test {
  protected:
-  // Those that are there, or of one id.
+  // Returns the clients that are there, or the one with the id.
   std::vector<Client> clients(const Places& places, const std::string& id = "") {
     auto all = tools::setup::known_clients(source_directory() + "/tools/setup/clients.json", places,
                                            kWords);

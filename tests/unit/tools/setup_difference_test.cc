@@ -1,4 +1,4 @@
-// What is shown of a change before it is made.
+// Tests what is shown of a change before it is made.
 #include <gtest/gtest.h>
 
 #include <string>

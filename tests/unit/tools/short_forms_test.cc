@@ -1,4 +1,4 @@
-// What is left out of tables, tracebacks and charts so that they are short, and what is not.
+// Tests what is left out of tables, tracebacks and charts so that they are short, and what is not.
 #include "tools/mcp/short_forms.h"
 
 #include <gtest/gtest.h>

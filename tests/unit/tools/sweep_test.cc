@@ -1,4 +1,4 @@
-// What goes with the sweep of a server that stays: shared files whose time is over.
+// Tests what goes with the sweep of a server that stays: shared files whose time is over.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -47,6 +47,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"abcdef\x1b[3D\x1b[K\n", "abc\n", true},
         Case{"\x1b[31mé€😀\x1b[0m\b!\n", "é€!\n", true}, Case{"beep\x07\r\n", "beep\n"}));
 
+// A page is as wide and high as it gets: no program asks how large the terminal is that nobody has.
+TEST(TerminalText, APageIsLargerThanATerminal) {
+  std::string lines;
+  std::string seen;
+  for (int line = 1; line <= 60; ++line) {
+    lines += "line " + std::to_string(line) + "\n";
+    seen += line == 3 ? "line 3" + std::string(293, ' ') + "far\n"
+                      : "line " + std::to_string(line) + "\n";
+  }
+  const auto shown = as_last_seen(lines + "\x1b[58A\x1b[300Gfar\x1b[61;1Hend\n");
+  EXPECT_EQ(shown.text, seen + "end\n");
+  EXPECT_FALSE(shown.was_written_over);
+  const auto wide = as_last_seen(std::string(200, '-') + "\x1b[100;201Hlast");
+  EXPECT_EQ(wide.text,
+            std::string(200, '-') + std::string(99, '\n') + std::string(200, ' ') + "last");
+}
+
 TEST(TerminalText, NoMoveMakesMuchOfNothing) {
   for (const char* move : {"\x1b[999999999B", "\x1b[999999999C", "\x1b[999999999;999999999H",
                            "\x1b[999999999G", "\x1b[999999999d"}) {
@@ -54,7 +71,7 @@ TEST(TerminalText, NoMoveMakesMuchOfNothing) {
   }
 }
 
-// What it costs is bounded by what was written, whatever that asks for.
+// Its cost is bounded by what was written, whatever that asks for.
 TEST(TerminalText, MuchThatIsAskedForIsNotDone) {
   const auto repeated = [](const std::string& what, std::size_t bytes) {
     std::string all;

@@ -68,7 +68,7 @@ other_places() {
   place "services by the units of the package" "cgroup v2" "" tests/vm/test_systemd.py --
 }
 
-# What an older kernel refuses by itself, its probes cannot see: they are not blind on a newer one.
+# Probes cannot see what an older kernel refuses by itself: they are not blind on a newer one.
 counter_checks=(tests/security/test_counter_checks.py)
 [ "$(uname -r | cut -d. -f1)" -ge 6 ] || counter_checks=()
 

@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "sandbox/output.h"
+#include "sandbox/session_parts.h"
 #include "sessions/run_files.h"
 #include "tools/api/e2b/chart.h"
 #include "tools/text_window.h"
@@ -73,7 +74,8 @@ class WholeForms {
   std::optional<std::string> read(const std::string& name, const std::string& form);
   void tell(const std::string& name, const std::string& form, const std::string& why) {
     left_out_.push_back("not all of the " + form + " of result " + std::to_string(number_) +
-                        " is here: " + why + " (/runs/" + state_.run.run_id + "/" + name + ")");
+                        " is here: " + why + " (" + sandbox::run_file(state_.run.run_id, name) +
+                        ")");
   }
 
   const Services& services_;

@@ -1,4 +1,4 @@
-// One output of a cell, as /execute tells of it: whole, in the shape of a Jupyter display.
+// Shapes one output of a cell as /execute tells of it: whole, in the shape of a Jupyter display.
 #pragma once
 
 #include <cstddef>

@@ -24,10 +24,10 @@ struct RpcCall {
   const mcp::http::Request& request;
   const sessions::Session& session;
   const nlohmann::json& message;
-  std::stop_token gone = {};  // of a stream: its reader
+  std::stop_token gone = {};  // requested when a stream's reader has gone
 };
 
-// One message of a stream that goes on. False: the client has gone.
+// Sends one message of a stream that goes on. Returns false when the client has gone.
 using Send = std::function<bool(const nlohmann::json& message)>;
 
 // Makes the route POST /<service>/<method> of a call with one message and one answer.
@@ -45,7 +45,7 @@ mcp::http::Route server_stream(
     const Services& services, const char* path,
     std::function<base::Status(const RpcCall&, const Send& send)> stream);
 
-// Whether the header E2b-Sandbox-Id or the host says which session is meant.
+// Returns whether the header E2b-Sandbox-Id or the host says which session is meant.
 bool names_sandbox(const mcp::http::Request& request);
 // The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
 base::Result<sessions::Session> session_of(const Services& services,
@@ -56,7 +56,7 @@ base::Result<sessions::Session> session_of(const Services& services,
 inline constexpr const char* kFoundSandbox = "sandbox";
 base::Result<sessions::Session> session_of_file(const Services& services,
                                                 const mcp::http::Request& request);
-// Whether an access token was sent, a right one or not. Without one, the answer is the same
+// Returns whether an access token was sent, a right one or not. Without one, the answer is the same
 // wherever and whether or not there is such a sandbox.
 bool has_key(const mcp::http::Request& request);
 inline constexpr const char* kKeyNeeded =

@@ -41,7 +41,7 @@ json entry(const std::string& path, bool is_directory, std::int64_t bytes,
           {"modifiedTime", base::to_rfc3339(modified_at_ms)}};
 }
 
-constexpr std::size_t kMetadataBytesMax = 16U << 10;  // of one entry
+constexpr std::size_t kMetadataBytesMax = 16U << 10;  // for one entry
 
 void add_metadata(json& found, const BoxFiles& files, const std::string& path, MetadataRoom& room) {
   const std::size_t most = std::min(room.bytes_left, kMetadataBytesMax);

@@ -13,7 +13,7 @@
 
 namespace tools::api::e2b {
 
-inline constexpr unsigned char kEndOfStream = 2;  // of the flags
+inline constexpr unsigned char kEndOfStream = 2;  // a bit of the flags
 inline constexpr std::size_t kMessagesMost = 10'000;
 
 std::string enveloped(unsigned char flags, const nlohmann::json& message);

@@ -27,7 +27,7 @@
 #include "tools/api/e2b/entry.h"
 #include "tools/api/e2b/signed_search.h"
 #include "tools/api/json_answer.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/api/sandbox_files.h"
 #include "tools/session_files.h"
 #include "tools/text_window.h"
@@ -44,7 +44,7 @@ using sandbox::files::BoxFiles;
 
 namespace {
 
-constexpr std::size_t kFilesMax = 10'000;  // of one upload
+constexpr std::size_t kFilesMax = 10'000;  // in one upload
 constexpr std::int64_t kKernelReadSeconds = 2;
 constexpr std::size_t kKernelReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kListedMost = 50'000;

@@ -9,7 +9,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/output.h"
 #include "sessions/follow.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 #include "sessions/runs.h"
@@ -22,7 +22,7 @@
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/e2b/reader.h"
 #include "tools/api/json_answer.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/arguments.h"
 #include "tools/text_window.h"
 
@@ -136,7 +136,7 @@ void execute(const Services& services, const Cell& cell, RunState state,
     for (const std::string& what : result.left_out) tell(what);
     (void)out->send_patiently(result.event + "\n");
   }
-  if (last.note.find(sandbox::kOutputsDropped) != std::string::npos) tell(sandbox::kOutputsDropped);
+  if (last.outputs_dropped) tell(sandbox::kOutputsDropped);
   if (last.error) (void)send(error_of(*last.error));
   if (!has_ended) {
     const base::Error why = followed.ok() ? is_stopping(run_id) : followed.error();

@@ -12,7 +12,7 @@
 #include "sandbox/environment.h"
 #include "sessions/kept_calls.h"
 #include "sessions/manager_config.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
 #include "sessions/run_table.h"

@@ -21,7 +21,7 @@
 #include "tools/api/e2b/connect.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/e2b/reader.h"
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 #include "tools/arguments.h"
 #include "tools/session_files.h"
 

@@ -8,7 +8,7 @@
 
 namespace tools::api::e2b {
 
-// Who follows a run hears of it at least so often.
+// Whoever follows a run hears of it at least so often.
 inline constexpr std::chrono::seconds kSilentFor{50};
 
 // Stops when the reader of the stream goes before its end.

@@ -1,5 +1,5 @@
-// Which sandbox a signed URL of a file is for that does not say so: one below E2B_SANDBOX_URL,
-// where the host is the same for all.
+// Finds the sandbox that a signed URL of a file is for and does not name: one below
+// E2B_SANDBOX_URL, where the host is the same for all.
 #pragma once
 
 #include <chrono>

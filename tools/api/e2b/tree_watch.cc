@@ -21,7 +21,7 @@ using EventKind = DirectoryEvent::Kind;
 
 namespace {
 
-constexpr int kRoundsMost = 16;  // of one take(): code may write faster than this looks
+constexpr int kRoundsMost = 16;  // in one take(): code may write faster than this looks
 
 bool is_file_with_content(int directory_fd, const char* name) {
   struct stat status {};

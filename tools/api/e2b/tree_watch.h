@@ -23,16 +23,17 @@ class TreeWatch {
 
   // One take() finds so much in new directories, at most: as much as the kernel keeps of events.
   static constexpr std::size_t kFoundMost = 16'384;
-  static constexpr std::size_t kFoundBytesMost = std::size_t{4} << 20;  // of their names
+  static constexpr std::size_t kFoundBytesMost = std::size_t{4} << 20;  // their names
 
-  // As DirectoryWatch::start().
+  // Starts as DirectoryWatch::start() does.
   static base::Result<std::unique_ptr<TreeWatch>> start(int root_fd, const std::string& path,
                                                         Depth depth);
 
   // Readable when there is something to take.
   [[nodiscard]] int fd() const { return watch_->fd(); }
 
-  // As DirectoryWatch::take(); kLimit, too, when new directories hold more than is looked through.
+  // Takes as DirectoryWatch::take() does; kLimit, too, when new directories hold more than is
+  // looked through.
   base::Result<Events> take();
 
  private:

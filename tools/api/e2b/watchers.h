@@ -45,7 +45,7 @@ class Watchers {
     std::string session_id;
     std::shared_ptr<const void> room;
     Clock::time_point asked_at = {};  // under the mutex of all
-    std::mutex mutex = {};            // of what follows
+    std::mutex mutex = {};            // guards the members below
     WatchedDirectory directory = {};
   };
 

@@ -1,4 +1,4 @@
-// What is let through to the HTTP library, and how long a body is.
+// Tests what is let through to the HTTP library, and how long a body is.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -205,7 +205,7 @@ TEST_F(Served, TakesAFormApart) {
                   .starts_with("HTTP/1.1 400 "));
   EXPECT_TRUE(
       ask(request("POST /form", std::string(5000, 'x'), type)).starts_with("HTTP/1.1 413 "));
-  // What is no form is a body.
+  // A body that is no form stays a body.
   EXPECT_TRUE(ask(request("POST /form", "raw", "Content-Type: text/plain\r\n")).ends_with("raw"));
   std::string many;
   for (int count = 0; count < 60; ++count) {
@@ -274,7 +274,7 @@ TEST_F(Served, AnswersLaterOnAThreadForCalls) {
   EXPECT_EQ(failed.find("secret"), std::string::npos) << failed;
 }
 
-// What curl sends of itself with a body of a MiB; its answer must say where it ends.
+// Curl sends such a header with a body of a MiB; its answer must say where it ends.
 TEST_F(Served, AnswersLaterToWhoHeldItsBodyBack) {
   add("POST", "/long", [](const Request& asked) { return said("done " + asked.body); }).work =
       Route::Work::kCall;

@@ -77,8 +77,8 @@ TEST_F(Http, OnePrincipalLeavesRoomForTheOthers) {
   }
 }
 
-// What one who calls has by default: eight at work for each processor, and a thousand that wait, in
-// both queues.
+// A caller has this by default: eight at work for each processor, and a thousand that wait, in both
+// queues.
 TEST(ServeOptions, HaveDefaultsThatHold) {
   const ServeOptions options;
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());

@@ -1,4 +1,4 @@
-// What all share: one who takes all that is there keeps nobody else out.
+// Tests what all share: one who takes all that is there keeps nobody else out.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMiB = 1U << 20;
-constexpr std::size_t kPart = 128U << 10;  // what the bodies here are made of
+constexpr std::size_t kPart = 128U << 10;  // the bodies here are made of parts so large
 constexpr int kLittleBytes = 64 << 10;     // that a socket holds of what is not read
 constexpr int kPatienceMs = 60'000;
 
@@ -156,7 +156,7 @@ TEST_F(Shares, WhoHasHerPartOfTheQueueIsRefusedAsARouteRefuses) {
     EXPECT_NE(answer.find("\r\nRetry-After: 1\r\n"), std::string::npos) << answer;
     EXPECT_NE(answer.find(words), std::string::npos) << answer;
   };
-  // Of two that are put off one has the place, and nobody knows which comes first.
+  // One of two that are put off has the place, and nobody knows which comes first.
   greedy_.push_back(connect());
   send(greedy_.back(), ask_rest("alice"));
   greedy_.push_back(connect());

@@ -124,7 +124,7 @@ TEST_F(SlowClients, AClientThatReadsSlowlyAndSendsNothingMoreCostsNothing) {
   EXPECT_TRUE(receive(fd, "HTTP/1.1 200").starts_with("HTTP/1.1 200"));
   EXPECT_EQ(::shutdown(fd, SHUT_WR), 0);
   const std::clock_t before = std::clock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // what is measured
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // this time is measured
   EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 10) << "a thread is busy with it";
   ::close(fd);
 }

@@ -1,4 +1,4 @@
-// What a stream holds for a reader who takes nothing yet.
+// Tests what a stream holds for a reader who takes nothing yet.
 #include <sys/socket.h>
 
 #include <cerrno>

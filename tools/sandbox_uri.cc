@@ -1,4 +1,4 @@
-#include "tools/mcp/sandbox_uri.h"
+#include "tools/sandbox_uri.h"
 
 #include "base/percent_encoding.h"
 

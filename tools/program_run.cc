@@ -1,4 +1,4 @@
-#include "tools/api/process.h"
+#include "tools/program_run.h"
 
 #include <algorithm>
 #include <stop_token>
@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "sandbox/session_parts.h"
 #include "sessions/follow.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -15,7 +16,7 @@
 #include "sessions/session.h"
 #include "tools/text_window.h"
 
-namespace tools::api {
+namespace tools {
 
 using sessions::RunState;
 
@@ -27,7 +28,7 @@ struct Character {
 };
 
 // Returns the one at the start of `bytes`, of which there is one at least.
-Character first_of(std::string_view bytes) {
+Character first_character(std::string_view bytes) {
   const std::size_t size = character_size(bytes);
   if (size == 0) return {1, 3};  // U+FFFD
   if (size > 1) return {size, size};
@@ -41,7 +42,7 @@ Character first_of(std::string_view bytes) {
 std::size_t head_of(std::string_view bytes, std::size_t room) {
   std::size_t end = 0;
   while (end < bytes.size()) {
-    const Character next = first_of(bytes.substr(end));
+    const Character next = first_character(bytes.substr(end));
     if (next.printed > room) break;
     room -= next.printed;
     end += next.bytes;
@@ -53,14 +54,14 @@ std::size_t head_of(std::string_view bytes, std::size_t room) {
 std::size_t tail_of(std::string_view bytes, std::size_t room) {
   std::size_t printed = 0;
   for (std::size_t at = 0; at < bytes.size();) {
-    const Character next = first_of(bytes.substr(at));
+    const Character next = first_character(bytes.substr(at));
     printed += next.printed;
     at += next.bytes;
   }
   std::size_t begin = broken_start(bytes);
   printed -= begin * 3;
   while (printed > room) {
-    const Character next = first_of(bytes.substr(begin));
+    const Character next = first_character(bytes.substr(begin));
     printed -= next.printed;
     begin += next.bytes;
   }
@@ -111,7 +112,7 @@ void add_cut(nlohmann::json& answer, const Seen& seen, const CutWords& words) {
     if (!is_cut) return;
     answer["truncated"] = true;
     answer[stream + words.bytes] = bytes;
-    answer[stream + words.file] = "/runs/" + seen.run.run_id + "/" + stream;
+    answer[stream + words.file] = sandbox::run_file(seen.run.run_id, stream);
   };
   add("stdout", seen.output_is_cut, seen.run.stdout_bytes);
   add("stderr", seen.errors_are_cut, seen.run.stderr_bytes);
@@ -152,4 +153,4 @@ base::Result<std::string> command_line(const std::vector<std::string>& words,
                      "NUL can be in no word of a command, and no path");
 }
 
-}  // namespace tools::api
+}  // namespace tools

@@ -22,7 +22,7 @@ std::string sandbox_uri(std::string_view authority, std::string_view path);
 // The id in the path of what was shared.
 std::string shared_id_of(const std::string& path);
 
-// Nothing for another scheme, a query or fragment, a wrong escape, NUL, or no path.
+// Returns nothing for another scheme, a query or fragment, a wrong escape, NUL, or no path.
 std::optional<SandboxUri> parse_sandbox_uri(std::string_view uri);
 
 }  // namespace tools

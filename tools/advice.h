@@ -14,10 +14,10 @@
 namespace tools {
 
 struct AdviceFacts {
-  const sessions::GrantedNetwork& network;  // of the server, not of the session
+  const sessions::GrantedNetwork& network;  // the server's, not the session's
   std::string command;                      // Services::command
   std::string session_id;
-  std::optional<sandbox::Limits> limits;  // of the session, where it is known
+  std::optional<sandbox::Limits> limits;  // the session's, where it is known
   sandbox::Limits most_limits;            // that any session may have
 };
 

@@ -1,4 +1,5 @@
-// A program that runs to its end in a session, for APIs that answer with what it printed.
+// A program that runs to its end in a session, for tools and APIs that answer with what it
+// printed.
 #pragma once
 
 #include <stop_token>
@@ -12,7 +13,7 @@
 #include "sessions/session.h"
 #include "tools/tools.h"
 
-namespace tools::api {
+namespace tools {
 
 // Bytes of one stream in an answer, as JSON prints them: control characters take six. A file of the
 // session has the whole.
@@ -60,4 +61,4 @@ base::Result<Seen> run_to_its_end(const Services& services, const sessions::Sess
 base::Result<std::string> command_line(const std::vector<std::string>& words,
                                        const std::string& cwd);
 
-}  // namespace tools::api
+}  // namespace tools

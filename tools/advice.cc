@@ -1,4 +1,4 @@
-#include "tools/mcp/advice.h"
+#include "tools/advice.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "sandbox/egress/session_advice.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_choice.h"
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 #include "sessions/session_table.h"
 
 namespace tools {

@@ -1,5 +1,5 @@
 // Bounds that a server changes while sessions are made by them.
-#include "sessions/quotas.h"
+#include "sessions/quotas_in_force.h"
 
 #include <gtest/gtest.h>
 

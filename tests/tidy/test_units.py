@@ -1,0 +1,26 @@
+"""Whoever runs hutch as a service by our files has it asked at the right places, with a log that says what went."""
+
+import pathlib
+import re
+
+PACKAGING = pathlib.Path(__file__).parents[2] / "packaging"
+CHART = PACKAGING / "oci/chart/templates/hutch.yaml"
+
+
+def probe(name):
+    return re.search(rf"^ *{name}:\n *httpGet: \{{path: (\S+), port: (\w+)\}}$", CHART.read_text(), re.M).groups()
+
+
+def test_the_chart_asks_whether_it_is_ready_and_whether_it_lives():
+    assert probe("readinessProbe") == ("/readyz", "http")
+    assert probe("livenessProbe") == ("/healthz", "http")
+    assert "{name: http, containerPort: 8931}" in CHART.read_text() and "--listen=0.0.0.0:8931" in CHART.read_text()
+
+
+def test_services_log_what_hutch_does_by_itself():
+    units = [path for path in PACKAGING.rglob("*.service") if re.search(r"^ExecStart=.* serve\b", path.read_text(), re.M)]
+    assert len(units) >= 2
+    for unit in units:
+        assert "Environment=HUTCH_DEFAULT_LOG_LEVEL=info\n" in unit.read_text(), unit
+    assert "- {name: HUTCH_DEFAULT_LOG_LEVEL, value: info}\n" in CHART.read_text()
+    assert "{HUTCH_DEFAULT_LOG_LEVEL: info}" in (PACKAGING / "oci/compose.yaml").read_text()
