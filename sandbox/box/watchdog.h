@@ -148,11 +148,12 @@ class Watchdog {
   bool disk_limit_told_ = false;  // by the last look
   // The run began after others had written, and no look had seen what.
   bool began_after_writes_ = false;
-  std::optional<DiskRoom> room_at_begin_;     // when that run began; none once a run has ended
-  std::optional<DiskRoom> room_before_look_;  // the same, as the look that is on began
-  bool is_first_look_ = false;                // at such a run
-  bool looks_again_ = false;                  // soon, for what that has seen
-  bool run_has_written_it_ = false;           // what that has seen beyond the limit
+  std::optional<DiskRoom> room_at_begin_;  // when that run began; none once a run has ended
+  std::optional<DiskRoom>
+      room_before_look_;             // as room_at_begin_ was when the look that is on began
+  bool is_first_look_ = false;       // at such a run
+  bool looks_again_ = false;         // soon, for what that has seen
+  bool run_has_written_it_ = false;  // true of bytes beyond the limit that it has seen
   bool over_disk_limit_ = false;
   bool writes_below_floor_ = false;
   int ticks_below_floor_ = 0;  // that lost room, since the last look that came to its end
