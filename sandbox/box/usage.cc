@@ -241,9 +241,11 @@ DiskUsage measure_disk(const Measured& measured, const Limits& limits, const Dis
   bool unreadable = false;  // again and again
   for (const int directory : measured.directories) {
     const files::TreeUsage tree =
-        files::tree_usage(directory, counted_files_most(limits) + 1, names, stop);
+        files::tree_usage(directory, counted_files_most(limits) + 1, names, stop, before.since_ns);
     usage.bytes += tree.bytes;
     usage.files += tree.files;
+    usage.changed_bytes += tree.changed_bytes;
+    usage.changed_files += tree.changed_files;
     if (tree.truncated) usage.complete = false;
     unreadable = unreadable || tree.unreadable > 0;
   }

@@ -86,10 +86,16 @@ struct DiskUsage {
   std::int64_t files = 0;
   std::int64_t deleted_bytes = 0;  // a part of `bytes`: files without a name, but open
   std::int64_t deleted_files = 0;
+  // Parts of these, by name: what has changed since `since_ns`.
+  std::int64_t changed_bytes = 0;
+  std::int64_t changed_files = 0;
   bool complete = true;       // false: things were moved under the count, and more may be there
   std::vector<pid_t> closed;  // see DeletedFiles
   Uncountable uncountable = Uncountable::kNothing;
   bool cut_short = false;  // nothing else of it means anything
+  // A question to the look that gets this as the one before: a time of st_ctim in nanoseconds, or
+  // 0 for none.
+  std::int64_t since_ns = 0;
 };
 
 // Returns how many files of a directory are counted at most, so that growth beyond the limit can be

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/work_budget.h"
+#include "sandbox/box/file_changes.h"
 #include "sandbox/box/process_tree.h"
 
 namespace sandbox::box {
@@ -96,13 +97,12 @@ void Watchdog::wake() {
 
 void Watchdog::run_begins() {
   if (!disk_is_used_) return;
-  if (!room_at_begin_) room_at_begin_ = watched_.room();
+  if (run_began_ns_ == 0) run_began_ns_ = FileChanges::file_time_ns();
   began_after_writes_ = true;
 }
 
 void Watchdog::run_ends() {
-  room_at_begin_.reset();
-  room_before_look_.reset();
+  run_began_ns_ = look_since_ns_ = 0;
   run_has_written_it_ = false;
 }
 
@@ -167,7 +167,8 @@ void Watchdog::look_at_disk() {
   promises_.look_begins(Clock::now());
   disk_is_used_ = false;
   is_first_look_ = std::exchange(began_after_writes_, false);
-  room_before_look_ = std::exchange(room_at_begin_, std::nullopt);
+  look_since_ns_ = std::exchange(run_began_ns_, 0);
+  last_disk_.since_ns = look_since_ns_;
   room_at_look_ = room_;
   // One that follows a look which was cut short goes on with that one's time.
   if (!hurried_) ticks_below_floor_ = 0;
@@ -182,7 +183,7 @@ void Watchdog::look_at_disk() {
       if (usage.cut_short) {
         next_disk_look_ = disk_looked_at_;
         began_after_writes_ = began_after_writes_ || is_first_look_;
-        if (room_before_look_) room_at_begin_ = room_before_look_;
+        if (look_since_ns_ != 0) run_began_ns_ = look_since_ns_;
         return;
       }
       hurried_ = false;
@@ -326,20 +327,20 @@ void Watchdog::check_disk(DiskUsage usage) {
   // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
   // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
-  // Where the host has lost as much since this run began, it need not write more to be ended.
+  // Where as much has changed since this run began, it need not write more to be ended.
   looks_again_ = stuck && is_first_look_ && !was_over;
   run_has_written_it_ = looks_again_ && is_written_since_begin(usage);
   disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(*limit);
 }
 
-// Others of the host may have written it, too; the session is beyond its limit in any case.
+// A file counts whole that the run has only added to: the session is beyond its limit in any case.
 bool Watchdog::is_written_since_begin(const DiskUsage& usage) const {
   const std::int64_t bytes_over = usage.bytes - (limits_.disk_mb << 20);
   const std::int64_t files_over = usage.files - limits_.files;
-  if (!room_before_look_) return false;
-  return (bytes_over > 0 && lost_bytes(*room_before_look_, room_at_look_) >= bytes_over) ||
-         (files_over > 0 && lost_files(*room_before_look_, room_at_look_) >= files_over);
+  if (look_since_ns_ == 0) return false;
+  return (bytes_over > 0 && usage.changed_bytes >= bytes_over) ||
+         (files_over > 0 && usage.changed_files >= files_over);
 }
 
 std::int64_t Watchdog::upload_bytes() const {

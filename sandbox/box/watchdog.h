@@ -148,9 +148,8 @@ class Watchdog {
   bool disk_limit_told_ = false;  // by the last look
   // The run began after others had written, and no look had seen what.
   bool began_after_writes_ = false;
-  std::optional<DiskRoom> room_at_begin_;  // when that run began; none once a run has ended
-  std::optional<DiskRoom>
-      room_before_look_;             // as room_at_begin_ was when the look that is on began
+  std::int64_t run_began_ns_ = 0;    // by the clock of files; 0 once a run has ended
+  std::int64_t look_since_ns_ = 0;   // is run_began_ns_ as it was when the look that is on began
   bool is_first_look_ = false;       // at such a run
   bool looks_again_ = false;         // soon, for what that has seen
   bool run_has_written_it_ = false;  // true of bytes beyond the limit that it has seen

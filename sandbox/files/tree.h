@@ -14,6 +14,9 @@ namespace sandbox::files {
 struct TreeUsage {
   std::int64_t bytes = 0;  // on disk, as du(1) counts: a file of several names once
   std::int64_t files = 0;  // inodes, directories too, the top itself not
+  // Parts of these: what has changed since the time that was asked for.
+  std::int64_t changed_bytes = 0;
+  std::int64_t changed_files = 0;
   // Directories that could not be looked into. Those of our own id are opened to their owner for
   // it, so of these it is one that somebody closes again and again.
   std::int64_t unreadable = 0;
@@ -24,8 +27,9 @@ struct TreeUsage {
 
 // Stops counting at `files_max`, which is then what it says, and when told to. Takes a step of the
 // budget for each name: a file may have any number of them. `directory_fd` is borrowed.
+// `since_ns` is a time of st_ctim, in nanoseconds; 0 asks for no changes.
 TreeUsage tree_usage(int directory_fd, std::int64_t files_max, base::WorkBudget& budget,
-                     const std::stop_token& stop = {});
+                     const std::stop_token& stop = {}, std::int64_t since_ns = 0);
 
 // Removes the entry `name` of `parent_fd` and all it holds, whatever its modes and however deep.
 // Not being there is success. What cannot be removed (a mount, another's file) does not stop the

@@ -47,8 +47,12 @@ bool in_open_directory(int directory_fd, const Attempt& attempt) {
 
 class Counter {
  public:
-  Counter(base::UniqueFd top, std::int64_t files_max, base::WorkBudget& budget)
-      : walk_(std::move(top), Mounts::kStay), files_max_(files_max), budget_(budget) {}
+  Counter(base::UniqueFd top, std::int64_t files_max, base::WorkBudget& budget,
+          std::int64_t since_ns)
+      : walk_(std::move(top), Mounts::kStay),
+        files_max_(files_max),
+        budget_(budget),
+        since_ns_(since_ns) {}
 
   TreeUsage count(const std::stop_token& stop) {
     waiting_.emplace_back();
@@ -132,13 +136,19 @@ class Counter {
   void add(const struct stat& status) {
     const bool has_more_names = !S_ISDIR(status.st_mode) && status.st_nlink > 1;
     if (has_more_names && !counted_.insert({status.st_dev, status.st_ino}).second) return;
+    const std::int64_t bytes = static_cast<std::int64_t>(status.st_blocks) * 512;
     ++usage_.files;
-    usage_.bytes += static_cast<std::int64_t>(status.st_blocks) * 512;
+    usage_.bytes += bytes;
+    const std::int64_t changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+    if (since_ns_ == 0 || changed_ns <= since_ns_) return;
+    ++usage_.changed_files;
+    usage_.changed_bytes += bytes;
   }
 
   TreeWalk walk_;
   std::int64_t files_max_;
   base::WorkBudget& budget_;
+  std::int64_t since_ns_;
   std::vector<std::vector<std::string>> waiting_;  // directories to enter, by depth
   std::size_t waiting_bytes_ = 0;
   std::set<std::pair<dev_t, ino_t>> counted_;
@@ -149,7 +159,7 @@ class Counter {
 }  // namespace
 
 TreeUsage tree_usage(int directory_fd, std::int64_t files_max, base::WorkBudget& budget,
-                     const std::stop_token& stop) {
+                     const std::stop_token& stop, std::int64_t since_ns) {
   base::UniqueFd top;
   const auto open_top = [&] {
     top = base::UniqueFd(::openat(directory_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -160,7 +170,7 @@ TreeUsage tree_usage(int directory_fd, std::int64_t files_max, base::WorkBudget&
     usage.unreadable = 1;
     return usage;
   }
-  return Counter(std::move(top), files_max, budget).count(stop);
+  return Counter(std::move(top), files_max, budget, since_ns).count(stop);
 }
 
 }  // namespace sandbox::files

@@ -53,6 +53,29 @@ TEST_F(FilesTree, UsageLooksAtNoMoreNamesThanItsBudgetSays) {
   EXPECT_TRUE(little.spent());
 }
 
+TEST_F(FilesTree, UsageTellsWhatHasChangedSinceATime) {
+  const auto changed_ns = [this](const char* path) {
+    struct stat status {};
+    EXPECT_EQ(::stat(host(path).c_str(), &status), 0);
+    return status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
+  };
+  put("/workspace/old", std::string(100'000, 'x'));
+  const std::int64_t since_ns = changed_ns("/workspace/old");
+  do {
+    put("/workspace/new", std::string(50'000, 'x'));
+  } while (changed_ns("/workspace/new") == since_ns);
+  const auto usage_since = [this](std::int64_t ns) {
+    base::WorkBudget budget({.steps = 1000, .cpu_time = std::chrono::minutes(10)});
+    return sandbox::files::tree_usage(workspace().get(), 1000, budget, {}, ns);
+  };
+  const auto usage = usage_since(since_ns);
+  EXPECT_EQ(usage.files, 2);
+  EXPECT_EQ(usage.changed_files, 1);
+  EXPECT_GE(usage.changed_bytes, 50'000);
+  EXPECT_LT(usage.changed_bytes, usage.bytes - 50'000);
+  EXPECT_EQ(usage_since(0).changed_files, 0) << "nobody asks";
+}
+
 TEST_F(FilesTree, UsageCountsBlocksAndInodes) {
   put("/workspace/a/b/c", std::string(100'000, 'x'));
   put("/workspace/d", "");

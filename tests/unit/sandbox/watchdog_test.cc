@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/box/file_changes.h"
 #include "tests/support/temporary_directory.h"
 
 namespace sandbox::box {
@@ -192,7 +193,6 @@ TEST_F(WatchdogTest, WhatMakesRoomBeyondTheLimitGoesOn) {
 
 TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
   watched_.disk_usage = seen({{1, 1}, {30, 1}, {25, 1}, {21, 1}});
-  watched_.room = [] { return DiskRoom{{1000 * kMebibyte}, {-1}, false}; };
   start();
   wait_for_looks(1);
   watchdog_->wake();  // it writes, and ends
@@ -203,7 +203,6 @@ TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
 
 TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
   watched_.disk_usage = seen({{1, 1}, {30, 1}, {35, 1}});
-  watched_.room = [] { return DiskRoom{{1000 * kMebibyte}, {-1}, false}; };
   start();
   wait_for_looks(1);
   watchdog_->wake();
@@ -214,16 +213,36 @@ TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
   EXPECT_EQ(told_.size(), 1U);
 }
 
+// All that is seen was written at that time, by the clock of files.
+std::function<DiskUsage(const DiskUsage&, const std::stop_token&, const std::stop_token&)>
+seen_as_of(const std::int64_t& written_ns,
+           std::vector<std::pair<std::int64_t, std::int64_t>> usages) {
+  return [&written_ns, look = seen(std::move(usages))](const DiskUsage& before, const auto& stop,
+                                                       const auto& hurry) {
+    DiskUsage usage = look(before, stop, hurry);
+    if (before.since_ns == 0 || written_ns <= before.since_ns) return usage;
+    usage.changed_bytes = usage.bytes;
+    usage.changed_files = usage.files;
+    return usage;
+  };
+}
+
+std::int64_t next_file_time_ns() {
+  const std::int64_t before = FileChanges::file_time_ns();
+  while (FileChanges::file_time_ns() == before) {
+  }
+  return FileChanges::file_time_ns();
+}
+
 // The whole of it may be written before the first look, and nothing afterwards.
 TEST_F(WatchdogTest, WhatARunHasWrittenSinceItBeganIsItsOwn) {
-  std::int64_t left = 1000;
-  watched_.room = [&left] { return DiskRoom{{kMebibyte * left}, {-1}, false}; };
-  watched_.disk_usage = seen({{1, 1}, {30, 1}});
+  std::int64_t written_ns = 0;
+  watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {30, 1}});
   start();
   wait_for_looks(1);
   watchdog_->wake();
   watchdog_->run_begins();
-  left -= 29;
+  written_ns = next_file_time_ns();
   wait_for_looks(1);
   EXPECT_TRUE(told_.empty()) << "it may be about to end";
   wait_for_looks(1);
@@ -231,30 +250,29 @@ TEST_F(WatchdogTest, WhatARunHasWrittenSinceItBeganIsItsOwn) {
 }
 
 TEST_F(WatchdogTest, WhatIsWrittenSinceTheBeginOfARunThatHasEndedIsNotTheNextRuns) {
-  std::int64_t left = 1000;
-  watched_.room = [&left] { return DiskRoom{{kMebibyte * left}, {-1}, false}; };
-  watched_.disk_usage = seen({{1, 1}, {30, 1}, {30, 1}});
+  std::int64_t written_ns = 0;
+  watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {30, 1}});
   start();
   wait_for_looks(1);
   watchdog_->wake();
   watchdog_->run_begins();
-  left -= 29;
+  written_ns = next_file_time_ns();
   watchdog_->run_ends();
+  (void)next_file_time_ns();
   watchdog_->run_begins();
-  wait_for_looks(2);
+  wait_for_looks(3);
   EXPECT_TRUE(told_.empty());
 }
 
 TEST_F(WatchdogTest, FilesThatARunHasMadeSinceItBeganAreItsOwn) {
   limits_.files = 100;
-  std::int64_t left = 1000;
-  watched_.room = [&left] { return DiskRoom{{-1}, {left}, false}; };
-  watched_.disk_usage = seen({{1, 1}, {1, 300}});
+  std::int64_t written_ns = 0;
+  watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {1, 300}});
   start();
   wait_for_looks(1);
   watchdog_->wake();
   watchdog_->run_begins();
-  left -= 299;
+  written_ns = next_file_time_ns();
   watchdog_->run_begins();  // another one beside it, which hides nothing
   wait_for_looks(2);
   EXPECT_EQ(told_, std::vector{DiskLimit::kFiles});
