@@ -144,7 +144,7 @@ def look_at_memory(aims, side, frame):
     megabytes = pss_kb(alive) / 1024
     aims.that(megabytes > MEGABYTES_LEAST, f"only {megabytes:.1f} MB were found of a session that lives: what is left of it was not seen either")
     rest(side, session)
-    left, deadline = alive, time.monotonic() + 5  # what has ended is reaped a moment later
+    left, deadline = alive, time.monotonic() + 5  # a process that has ended is reaped a moment later
     while left and time.monotonic() < deadline:
         left = [pid for pid in left if pathlib.Path(f"/proc/{pid}").exists()]
     print(f"{'memory of that session, MB: alive, stored':48} {megabytes:8.1f} {pss_kb(left) / 1024:8.1f}")
