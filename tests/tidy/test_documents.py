@@ -8,8 +8,6 @@ import pytest
 TREE = pathlib.Path(__file__).parents[2]
 SUBSYSTEMS = ("mcp/http", "sandbox/box", "sandbox/egress", "sessions")
 FILES_NAMED_MIN = 5
-# Older ones were written before a price was asked for; those that have none may get one.
-PRICED_FROM = 103
 
 
 def files_named(folder, text):
@@ -18,8 +16,8 @@ def files_named(folder, text):
     return {word for word in words if (TREE / folder / word).is_file() or (TREE / word).is_file()}
 
 
-def lacks_price(name, text):
-    return int(name[:4]) >= PRICED_FROM and not re.search(r"^\*\*Price\.\*\* \S", text, re.MULTILINE)
+def lacks_price(text):
+    return not re.search(r"^\*\*Price\.\*\* \S", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("folder", SUBSYSTEMS)
@@ -28,13 +26,13 @@ def test_a_subsystem_has_a_page_that_leads_into_its_files(folder):
     assert len(named) >= FILES_NAMED_MIN, named
 
 
-def test_a_new_decision_says_its_price():
+def test_a_decision_says_its_price():
     records = sorted((TREE / "docs/decisions").glob("[0-9]*.md"))
-    assert not [record.name for record in records if lacks_price(record.name, record.read_text())]
+    assert not [record.name for record in records if lacks_price(record.read_text())]
 
 
 def test_what_a_document_lacks_is_found():
-    assert lacks_price("0103-a.md", "# 0103: A\n\n**Decision.** So.\n")
-    assert not lacks_price("0103-a.md", "**Price.** It costs.\n") and not lacks_price("0102-a.md", "")
+    assert lacks_price("# 0103: A\n\n**Decision.** So.\n")
+    assert not lacks_price("**Price.** It costs.\n")
     text = "`store.h`, `sessions/boxes.cc`, `none.cc` and store.cc"
     assert files_named("sessions", text) == {"store.h", "sessions/boxes.cc"}
