@@ -41,27 +41,26 @@ std::string not_kept_in(std::string_view state) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeptShell>> KeptShell::open(EventLoop& loop, int directory_fd,
+base::Result<std::unique_ptr<KeptShell>> KeptShell::open(EventLoop& loop, StateDirectory& directory,
                                                          int root_fd,
                                                          std::optional<std::uint32_t> owner) {
-  auto directory = TRY(base::duplicate(directory_fd));
   auto side = TRY(SideThread::create(loop));
-  std::unique_ptr<KeptShell> kept(new KeptShell(loop, std::move(directory), root_fd, owner));
+  std::unique_ptr<KeptShell> kept(new KeptShell(loop, directory, root_fd, owner));
   kept->side_ = std::move(side);
   return kept;
 }
 
-KeptShell::KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
+KeptShell::KeptShell(EventLoop& loop, StateDirectory& directory, int root_fd,
                      std::optional<std::uint32_t> owner)
-    : loop_(loop), directory_(std::move(directory)), root_fd_(root_fd), owner_(owner) {
-  (void)::unlinkat(directory_.get(), kUnfinishedShell, 0);  // left by a box that was killed
+    : loop_(loop), directory_(directory), root_fd_(root_fd), owner_(owner) {
+  (void)::unlinkat(directory_.fd(), kUnfinishedShell, 0);  // left by a box that was killed
 }
 
 KeptShell::~KeptShell() { loop_.cancel(rest_end_); }
 
 std::string KeptShell::copy(std::size_t number) const {
   const auto file =
-      base::open_file(directory_.get(), kShellCopies.at(number), O_RDONLY | O_NOFOLLOW);
+      base::open_file(directory_.fd(), kShellCopies.at(number), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return "";
   auto text = base::read_all(file.value().get(), kShellBytesMax);
   return text.ok() && bash_state_number_of(text.value()) > 0 ? std::move(text).value() : "";
@@ -82,8 +81,7 @@ bool KeptShell::put_back() {
       base::open_file(place.get(), kShellCopies[0], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file.ok() || !base::write_all(file.value().get(), text).ok()) return false;
   // Only the box before knew whether the disk has it; where it has, this takes no time.
-  const auto kept =
-      base::open_file(directory_.get(), kShellCopies.at(newer), O_RDONLY | O_NOFOLLOW);
+  const auto kept = base::open_file(directory_.fd(), kShellCopies.at(newer), O_RDONLY | O_NOFOLLOW);
   if (kept.ok()) (void)::fsync(kept.value().get());
   note_stored(bash_state_number_of(text), text);
   synced_number_ = stored_number_;
@@ -104,7 +102,7 @@ void KeptShell::store() {
   }
   if (!put(text)) return;
   // bash has begun anew: the next box would take the other one for the newer.
-  if (number < stored_number_) (void)::unlinkat(directory_.get(), kShellCopies.at(1 - next_), 0);
+  if (number < stored_number_) (void)::unlinkat(directory_.fd(), kShellCopies.at(1 - next_), 0);
   note_stored(number, text);
   sync();
 }
@@ -119,22 +117,23 @@ void KeptShell::note_stored(std::int64_t number, const std::string& text) {
 // It is too large.
 void KeptShell::forget() {
   stored_body_.clear();
-  for (const char* copy : kShellCopies) (void)::unlinkat(directory_.get(), copy, 0);
+  for (const char* copy : kShellCopies) (void)::unlinkat(directory_.fd(), copy, 0);
 }
 
-bool KeptShell::put(const std::string& text) const {
-  const auto file = base::open_file(directory_.get(), kUnfinishedShell,
+bool KeptShell::put(const std::string& text) {
+  if (!directory_.make().ok()) return false;
+  const auto file = base::open_file(directory_.fd(), kUnfinishedShell,
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const bool is_there =
       file.ok() && base::write_all(file.value().get(), text).ok() &&
-      ::renameat(directory_.get(), kUnfinishedShell, directory_.get(), kShellCopies.at(next_)) == 0;
-  if (!is_there) (void)::unlinkat(directory_.get(), kUnfinishedShell, 0);
+      ::renameat(directory_.fd(), kUnfinishedShell, directory_.fd(), kShellCopies.at(next_)) == 0;
+  if (!is_there) (void)::unlinkat(directory_.fd(), kUnfinishedShell, 0);
   return is_there;
 }
 
 void KeptShell::sync() {
   if (side_->busy() || rest_end_ != 0 || synced_number_ == stored_number_) return;
-  auto file = base::open_file(directory_.get(), kShellCopies.at(next_), O_RDONLY | O_NOFOLLOW);
+  auto file = base::open_file(directory_.fd(), kShellCopies.at(next_), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return;
   side_->run([this, number = stored_number_,
               file = std::make_shared<base::UniqueFd>(std::move(file).value())](

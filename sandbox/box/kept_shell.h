@@ -18,14 +18,15 @@
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/side_thread.h"
+#include "sandbox/box/state_directory.h"
 
 namespace sandbox::box {
 
 class KeptShell {
  public:
-  // `directory_fd`, that of the session's state, and `root_fd`, the root of the box, are borrowed.
+  // `directory`, that of the session's state, and `root_fd`, the root of the box, are borrowed.
   // `owner` is whose the files of the box are; nothing: ours.
-  static base::Result<std::unique_ptr<KeptShell>> open(EventLoop& loop, int directory_fd,
+  static base::Result<std::unique_ptr<KeptShell>> open(EventLoop& loop, StateDirectory& directory,
                                                        int root_fd,
                                                        std::optional<std::uint32_t> owner);
 
@@ -48,13 +49,13 @@ class KeptShell {
   [[nodiscard]] std::string take_not_kept() { return std::exchange(not_kept_, ""); }
 
  private:
-  KeptShell(EventLoop& loop, base::UniqueFd directory, int root_fd,
+  KeptShell(EventLoop& loop, StateDirectory& directory, int root_fd,
             std::optional<std::uint32_t> owner);
 
   // Returns the copy in the file of that number, if it is whole, else "".
   [[nodiscard]] std::string copy(std::size_t number) const;
   void forget();
-  [[nodiscard]] bool put(const std::string& text) const;
+  [[nodiscard]] bool put(const std::string& text);
   // Remembers what the newest copy says. It is of a state of that number, if not of its words.
   void note_stored(std::int64_t number, const std::string& text);
   // Has the newest copy brought to the disk, unless that is on or has been a moment ago.
@@ -66,7 +67,7 @@ class KeptShell {
   static constexpr std::chrono::milliseconds kWorkMost{60'000};
 
   EventLoop& loop_;
-  const base::UniqueFd directory_;
+  StateDirectory& directory_;
   const int root_fd_;
   const std::optional<std::uint32_t> owner_;
   std::size_t next_ = 0;            // the file that is written next: the other one is on the disk

@@ -79,21 +79,20 @@ std::array<std::int64_t, 4> numbers_in(std::string_view text) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, int directory_fd,
+base::Result<std::unique_ptr<KeptState>> KeptState::open(EventLoop& loop, StateDirectory& directory,
                                                          const std::string& name, const Most& most,
                                                          SnapshotFiles::Check check) {
-  auto directory = TRY(base::duplicate(directory_fd));
   auto side = TRY(SideThread::create(loop));  // before it: its end has work for the thread
-  std::unique_ptr<KeptState> kept(new KeptState(loop, std::move(directory), name, most, check));
+  std::unique_ptr<KeptState> kept(new KeptState(loop, directory, name, most, check));
   kept->side_ = std::move(side);
   return kept;
 }
 
 // Who has started this box has told already that it may store little.
-KeptState::KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name,
+KeptState::KeptState(EventLoop& loop, StateDirectory& directory, const std::string& name,
                      const Most& most, SnapshotFiles::Check check)
     : loop_(loop),
-      files_(std::move(directory), name, check),
+      files_(directory, name, check),
       most_(most),
       bytes_before_(files_.bytes_there()) {
   look_at_share();
@@ -214,7 +213,7 @@ bool KeptState::take_no_share() {
 
 // Other sessions of the principal may have stored something since the last look.
 void KeptState::look_at_share() {
-  if (::faccessat(files_.directory_fd(), kShareUsedUp, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::faccessat(files_.directory().fd(), kShareUsedUp, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
     no_share_ = NoRoom::kNo;
   } else if (has_share()) {
     no_share_ = NoRoom::kYes;
@@ -351,7 +350,7 @@ void KeptState::answer(Outcome outcome) {
 
 bool KeptState::find_room() {
   struct statvfs system {};
-  if (::fstatvfs(files_.directory_fd(), &system) != 0) return true;
+  if (::fstatvfs(files_.directory().session_fd(), &system) != 0) return true;
   const auto bytes_of = [&system](fsblkcnt_t blocks) {
     return static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(system.f_frsize);
   };

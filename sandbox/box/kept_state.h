@@ -34,10 +34,10 @@ class KeptState {
     std::int64_t unasked_bytes = 0;
     std::int64_t bytes_in_all = 0;
   };
-  // `directory_fd` is borrowed: that of the session's state, in which the files have `name`, as one
+  // `directory` is borrowed: that of the session's state, in which the files have `name`, as one
   // language is called.
   static base::Result<std::unique_ptr<KeptState>> open(
-      EventLoop& loop, int directory_fd, const std::string& name, const Most& most,
+      EventLoop& loop, StateDirectory& directory, const std::string& name, const Most& most,
       SnapshotFiles::Check check = check_snapshot_end);
   ~KeptState();
   KeptState(const KeptState&) = delete;
@@ -115,7 +115,7 @@ class KeptState {
  private:
   using Clock = std::chrono::steady_clock;
 
-  KeptState(EventLoop& loop, base::UniqueFd directory, const std::string& name, const Most& most,
+  KeptState(EventLoop& loop, StateDirectory& directory, const std::string& name, const Most& most,
             SnapshotFiles::Check check);
 
   void reader_has_ended();

@@ -56,8 +56,8 @@ std::uint64_t ByteSum::mixed(std::uint64_t sum, std::uint64_t word) {
   return (std::rotl(sum, 29) ^ word) * kOdd;
 }
 
-SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name, Check check)
-    : directory_(std::move(directory)),
+SnapshotFiles::SnapshotFiles(StateDirectory& directory, const std::string& name, Check check)
+    : directory_(directory),
       check_(check),
       main_name_(name),
       unfinished_name_(name + ".new"),
@@ -69,7 +69,7 @@ SnapshotFiles::SnapshotFiles(base::UniqueFd directory, const std::string& name, 
 
 bool SnapshotFiles::is_there() const { return has(main_name_); }
 
-std::string SnapshotFiles::run_id() const { return run_of_snapshot(directory_.get(), main_name_); }
+std::string SnapshotFiles::run_id() const { return run_of_snapshot(directory_.fd(), main_name_); }
 
 base::Result<SnapshotFiles::Opened> SnapshotFiles::open() {
   Opened opened;
@@ -101,6 +101,7 @@ std::int64_t SnapshotFiles::bytes_needed() const {
 
 base::Status SnapshotFiles::begin() {
   drop();
+  TRY(directory_.make());
   main_.file = TRY(make(unfinished_name_));
   return base::done();
 }
@@ -112,7 +113,7 @@ base::Status SnapshotFiles::begin_large(std::int64_t number) {
   const int slot = used_.slot == 0 ? 1 : 0;
   const std::string& name = large_names_.at(static_cast<std::size_t>(slot));
   // It is not needed by the snapshot that is there: a power cut may not bring back one before that.
-  if (has(name) && ::fsync(directory_.get()) != 0) return Error::from_errno("fsync of snapshots");
+  if (has(name) && ::fsync(directory_.fd()) != 0) return Error::from_errno("fsync of snapshots");
   begun_ = {.number = number, .slot = slot};
   large_.file = TRY(make(name));
   return base::done();
@@ -178,7 +179,7 @@ base::Result<SnapshotFiles::Put> SnapshotFiles::finish(std::int64_t large) {
     const int fd = main->file.get();
     if (!is_on_disk(fd, main->sum, stop) || !check_(fd).ok()) return false;
     if (stop.stop_requested()) return false;
-    if (::renameat(directory_.get(), unfinished_name_.c_str(), directory_.get(),
+    if (::renameat(directory_.fd(), unfinished_name_.c_str(), directory_.fd(),
                    main_name_.c_str()) != 0) {
       return false;
     }
@@ -186,7 +187,7 @@ base::Result<SnapshotFiles::Put> SnapshotFiles::finish(std::int64_t large) {
     for (int other = 0; other < static_cast<int>(kLargeMax); ++other) {
       const std::string& name = large_names_.at(static_cast<std::size_t>(other));
       if (other == slot || !has(name)) continue;
-      if (::fsync(directory_.get()) == 0) unlink(name);
+      if (::fsync(directory_.fd()) == 0) unlink(name);
     }
     return true;
   });
@@ -216,7 +217,7 @@ void SnapshotFiles::forget() {
 void SnapshotFiles::set_aside() {
   drop();
   for (const std::string& name : {main_name_, large_names_[0], large_names_[1]}) {
-    (void)::renameat(directory_.get(), name.c_str(), directory_.get(), (name + aside_).c_str());
+    (void)::renameat(directory_.fd(), name.c_str(), directory_.fd(), (name + aside_).c_str());
   }
   used_ = {};
   set_tries(0);
@@ -224,7 +225,7 @@ void SnapshotFiles::set_aside() {
 
 int SnapshotFiles::tries() const {
   struct stat found {};
-  if (::fstatat(directory_.get(), tries_name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  if (::fstatat(directory_.fd(), tries_name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;
   return static_cast<int>(found.st_size);
 }
 
@@ -239,28 +240,28 @@ void SnapshotFiles::set_tries(int tries) const {
 // In the place of what has that name: who has that open, or mapped, goes on with it.
 base::Result<base::UniqueFd> SnapshotFiles::make(const std::string& name) const {
   unlink(name);
-  return base::open_file(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
+  return base::open_file(directory_.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
 }
 
 // An interpreter before may have changed its mode: of an ordinary user's box it is its own.
 base::Result<base::UniqueFd> SnapshotFiles::open_one(const std::string& name) const {
-  (void)!::fchmodat(directory_.get(), name.c_str(), kMode, 0);
-  return base::open_file(directory_.get(), name, O_RDONLY | O_NOFOLLOW);
+  (void)!::fchmodat(directory_.fd(), name.c_str(), kMode, 0);
+  return base::open_file(directory_.fd(), name, O_RDONLY | O_NOFOLLOW);
 }
 
 bool SnapshotFiles::has(const std::string& name) const {
   struct stat found {};
-  return ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  return ::fstatat(directory_.fd(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 std::int64_t SnapshotFiles::bytes_of(const std::string& name) const {
   struct stat found {};
-  const bool is_there = ::fstatat(directory_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(directory_.fd(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
   return is_there ? found.st_size : 0;
 }
 
 void SnapshotFiles::unlink(const std::string& name) const {
-  (void)::unlinkat(directory_.get(), name.c_str(), 0);
+  (void)::unlinkat(directory_.fd(), name.c_str(), 0);
 }
 
 }  // namespace sandbox::box

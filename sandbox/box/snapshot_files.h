@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/box/state_directory.h"
 #include "sandbox/snapshot_index.h"
 
 namespace sandbox::box {
@@ -43,8 +44,9 @@ class SnapshotFiles {
   // not needed any more, the next.
   static constexpr std::size_t kLargeMax = 2;
 
-  // The files have `name`, as one language is called. Drops what nobody has finished.
-  SnapshotFiles(base::UniqueFd directory, const std::string& name,
+  // `directory` is borrowed. The files have `name`, as one language is called. Drops what nobody
+  // has finished.
+  SnapshotFiles(StateDirectory& directory, const std::string& name,
                 Check check = check_snapshot_end);
   ~SnapshotFiles() { drop(); }
   SnapshotFiles(const SnapshotFiles&) = delete;
@@ -88,7 +90,7 @@ class SnapshotFiles {
   using Put = std::function<bool(const std::stop_token& stop)>;
   base::Result<Put> finish(std::int64_t large);
   void finished(bool is_there);
-  [[nodiscard]] int directory_fd() const { return directory_.get(); }
+  [[nodiscard]] StateDirectory& directory() const { return directory_; }
 
   // Removes the snapshot; with forget() whatever was set aside goes, too.
   void remove();
@@ -122,7 +124,7 @@ class SnapshotFiles {
   [[nodiscard]] std::int64_t bytes_of(const std::string& name) const;
   void unlink(const std::string& name) const;
 
-  const base::UniqueFd directory_;
+  StateDirectory& directory_;
   const Check check_;
   const std::string main_name_;
   const std::string unfinished_name_;

@@ -5,23 +5,34 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 
-base::Result<base::UniqueFd> open_state_directory(int session_fd) {
-  if (::mkdirat(session_fd, kStatePart, 0700) != 0 && errno != EEXIST) {
-    return base::Error::from_errno("mkdir of the session's state");
-  }
-  return base::open_file(session_fd, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+// A server may have made it meanwhile.
+int StateDirectory::fd() {
+  if (fd_.valid()) return fd_.get();
+  auto opened = base::open_file(session_fd_, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (opened.ok()) fd_ = std::move(opened).value();
+  return fd_.get();
 }
 
-bool set_rests(int directory_fd, bool rests) {
-  if (!rests) return ::unlinkat(directory_fd, kRestsFile, 0) == 0;
-  const bool rested = ::faccessat(directory_fd, kRestsFile, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-  (void)base::open_file(directory_fd, kRestsFile, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
-  return rested;
+base::Status StateDirectory::make() {
+  if (fd_.valid()) return base::done();
+  if (::mkdirat(session_fd_, kStatePart, 0700) != 0 && errno != EEXIST) {
+    return base::Error::from_errno("mkdir of the session's state");
+  }
+  fd_ = TRY(base::open_file(session_fd_, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  return base::done();
 }
+
+void StateDirectory::set_rests() {
+  if (!make().ok()) return;
+  (void)base::open_file(fd_.get(), kRestsFile, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+bool StateDirectory::take_rests() { return ::unlinkat(fd(), kRestsFile, 0) == 0; }
 
 }  // namespace sandbox::box

@@ -1,4 +1,6 @@
-// The directory of a session in which stored state lies, beside its files.
+// The directory of a session in which stored state lies, beside its files. It is made once there is
+// something to store: most sessions end before. Used from the loop's thread; once it is there,
+// fd() from any.
 #pragma once
 
 #include "base/fd.h"
@@ -6,11 +8,26 @@
 
 namespace sandbox::box {
 
-// Makes it where it is not there. `session_fd` is the session's directory.
-base::Result<base::UniqueFd> open_state_directory(int session_fd);
+class StateDirectory {
+ public:
+  // `session_fd` is the session's directory, borrowed.
+  explicit StateDirectory(int session_fd) : session_fd_(session_fd) {}
 
-// Says on the disk that the box has ended since all that the session knows is stored; or that it
-// has one again. Returns what was said before. `directory_fd` is that of the state.
-bool set_rests(int directory_fd, bool rests);
+  // Returns its descriptor or, where nothing was stored yet, -1, with which each call fails.
+  [[nodiscard]] int fd();
+  // Makes it where it is not there.
+  base::Status make();
+  // On its file system the state lies, or will.
+  [[nodiscard]] int session_fd() const { return session_fd_; }
+
+  // Says on the disk that the box has ended since all that the session knows is stored.
+  void set_rests();
+  // Says that it has a box again. Returns whether the one before rested.
+  bool take_rests();
+
+ private:
+  const int session_fd_;
+  base::UniqueFd fd_;
+};
 
 }  // namespace sandbox::box

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "sandbox/box/state_directory.h"
-
 namespace sandbox::box {
 namespace {
 
@@ -20,20 +18,19 @@ constexpr std::int64_t kUnaskedOfJavaScriptMb = 16;
 base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, int session_fd,
                                                              int root_fd, const BoxSpec& spec) {
   if (spec.autosave_mb == 0) return std::unique_ptr<StoredState>();
-  std::unique_ptr<StoredState> stored(new StoredState());
-  stored->directory_ = TRY(open_state_directory(session_fd));
-  const int directory_fd = stored->directory_.get();
-  stored->has_rested_ = set_rests(directory_fd, false);
+  std::unique_ptr<StoredState> stored(new StoredState(session_fd));
+  StateDirectory& directory = stored->directory_;
+  stored->has_rested_ = directory.take_rests();
   const std::int64_t most_mb = std::min(spec.autosave_mb, spec.limits.memory_mb);
   for (const Language language : {Language::kPython, Language::kJavaScript}) {
     const std::int64_t unasked_mb =
         language == Language::kJavaScript ? std::min(most_mb, kUnaskedOfJavaScriptMb) : most_mb;
     const KeptState::Most most{.unasked_bytes = unasked_mb << 20,
                                .bytes_in_all = (spec.limits.memory_mb + most_mb) << 20};
-    auto kept = TRY(KeptState::open(loop, directory_fd, name_of(language), most));
+    auto kept = TRY(KeptState::open(loop, directory, name_of(language), most));
     stored->interpreters_.emplace(language, std::move(kept));
   }
-  stored->shell_ = TRY(KeptShell::open(loop, directory_fd, root_fd, spec.host_uid));
+  stored->shell_ = TRY(KeptShell::open(loop, directory, root_fd, spec.host_uid));
   return stored;
 }
 
@@ -53,14 +50,14 @@ std::set<Language> StoredState::put_back() {
 }
 
 void StoredState::rests() {
-  (void)set_rests(directory_.get(), true);
+  directory_.set_rests();
   flush();
 }
 
 // Snapshots are there already, and the next box does with an older copy where a disk fails.
 void StoredState::flush() {
   shell_->flush();
-  (void)::fsync(directory_.get());
+  (void)::fsync(directory_.fd());
 }
 
 bool StoredState::take_killed_writer() {

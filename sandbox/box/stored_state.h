@@ -7,11 +7,11 @@
 #include <memory>
 #include <set>
 
-#include "base/fd.h"
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_state.h"
+#include "sandbox/box/state_directory.h"
 #include "sandbox/box_spec.h"
 #include "sandbox/run.h"
 
@@ -19,8 +19,8 @@ namespace sandbox::box {
 
 class StoredState {
  public:
-  // `session_fd` is the session's directory, borrowed; `root_fd`, the root of the box, has to
-  // outlive this. Null where the session stores nothing.
+  // `session_fd`, the session's directory, and `root_fd`, the root of the box, have to outlive
+  // this. Null where the session stores nothing.
   static base::Result<std::unique_ptr<StoredState>> open(EventLoop& loop, int session_fd,
                                                          int root_fd, const BoxSpec& spec);
 
@@ -42,9 +42,9 @@ class StoredState {
   [[nodiscard]] bool take_killed_writer();
 
  private:
-  StoredState() = default;
+  explicit StoredState(int session_fd) : directory_(session_fd) {}
 
-  base::UniqueFd directory_;
+  StateDirectory directory_;
   std::map<Language, std::unique_ptr<KeptState>> interpreters_;
   std::unique_ptr<KeptShell> shell_;
   bool has_rested_ = false;

@@ -23,10 +23,7 @@ using sandbox::box::Worker;
 
 class InterpretersTest : public ::testing::Test {
  protected:
-  InterpretersTest() {
-    const auto directory = sandbox::box::open_state_directory(session_.fd()).value();
-    kept_ = KeptState::open(*loop_, directory.get(), "python", {}).value();
-  }
+  InterpretersTest() { kept_ = KeptState::open(*loop_, directory_, "python", {}).value(); }
   std::unique_ptr<Worker> start() {
     Worker::Start start;
     start.profile.program = {"/bin/sh"};
@@ -51,6 +48,7 @@ class InterpretersTest : public ::testing::Test {
   std::unique_ptr<EventLoop> loop_ = EventLoop::create().value();
   FakeInit init_{*loop_};
   const TemporaryDirectory session_;
+  sandbox::box::StateDirectory directory_{session_.fd()};
   std::unique_ptr<KeptState> kept_;
   std::map<Language, KeptState*> kept_states_;
   Interpreters interpreters_{kept_states_};

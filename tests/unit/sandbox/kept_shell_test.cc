@@ -32,10 +32,10 @@ class Box {
   explicit Box(const std::string& session)
       : loop_(EventLoop::create().value()),
         session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()),
-        directory_(sandbox::box::open_state_directory(session_.get()).value()) {
+        directory_(session_.get()) {
     std::filesystem::create_directories(state());
     root_ = base::open_file(AT_FDCWD, root_directory_.path(), O_PATH | O_DIRECTORY).value();
-    kept_ = KeptShell::open(*loop_, directory_.get(), root_.get(), std::nullopt).value();
+    kept_ = KeptShell::open(*loop_, directory_, root_.get(), std::nullopt).value();
   }
 
   [[nodiscard]] std::string state() const { return root_directory_.path() + "/run/hutch/state"; }
@@ -54,7 +54,7 @@ class Box {
   const TemporaryDirectory root_directory_;
   std::unique_ptr<EventLoop> loop_;
   base::UniqueFd session_;
-  base::UniqueFd directory_;
+  sandbox::box::StateDirectory directory_;
   base::UniqueFd root_;
   std::unique_ptr<KeptShell> kept_;
 };
@@ -203,7 +203,7 @@ TEST(KeptShellTest, WhatIsNoStateOfAShellIsNotTaken) {
   std::filesystem::remove(box.state() + "/bash.1");
   box.keep(1, "#1\n" + std::string(2 << 20, 'x') + "\n#1\n");
   box.store();
-  EXPECT_TRUE(std::filesystem::is_empty(session.path() + "/state"));
+  EXPECT_FALSE(std::filesystem::exists(session.path() + "/state"));
 }
 
 TEST(KeptShellTest, AnOlderCopyIsNotTheStateOfAShellThatHasTooMuch) {

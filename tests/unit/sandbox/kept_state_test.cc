@@ -41,9 +41,8 @@ class KeptStateTest : public ::testing::Test {
 
   void open(std::int64_t bytes_max = 1000, std::int64_t bytes_in_all = 1500) {
     kept_.reset();
-    state_ = sandbox::box::open_state_directory(session_.get()).value();
-    kept_ =
-        KeptState::open(*loop_, state_.get(), "python", {bytes_max, bytes_in_all}, check_).value();
+    state_.emplace(session_.get());
+    kept_ = KeptState::open(*loop_, *state_, "python", {bytes_max, bytes_in_all}, check_).value();
   }
   // A packet as the pipe has it: the first character of `packet` is its letter.
   static std::string framed(const std::string& packet) {
@@ -78,7 +77,7 @@ class KeptStateTest : public ::testing::Test {
   const TemporaryDirectory directory_;
   std::unique_ptr<EventLoop> loop_;
   base::UniqueFd session_;
-  base::UniqueFd state_;
+  std::optional<sandbox::box::StateDirectory> state_;
   std::unique_ptr<KeptState> kept_;
   // Most of these snapshots are a few letters.
   sandbox::box::SnapshotFiles::Check check_ = [](int) { return base::done(); };
@@ -130,7 +129,7 @@ TEST_F(KeptStateTest, OneThatDoesNotEndAsASnapshotDoesLeavesTheOneBefore) {
 
 // Whoever puts it there reads it from the disk before.
 TEST_F(KeptStateTest, OneThatTheDiskHasOtherwiseLeavesTheOneBefore) {
-  sandbox::box::SnapshotFiles files(base::duplicate(state_.get()).value(), "python", check_);
+  sandbox::box::SnapshotFiles files(*state_, "python", check_);
   const auto store = [this, &files](const std::string& main, const std::string& large,
                                     const std::string& damaged) {
     EXPECT_TRUE(files.begin().ok());
@@ -163,7 +162,7 @@ TEST_F(KeptStateTest, OneThatIsAskedToStopIsNotReadBackAndLeavesTheOneBefore) {
     ++looks;
     return base::done();
   };
-  sandbox::box::SnapshotFiles files(base::duplicate(state_.get()).value(), "python", check_);
+  sandbox::box::SnapshotFiles files(*state_, "python", check_);
   const auto store = [&files](const std::string& main, const std::stop_token& stop) {
     EXPECT_TRUE(files.begin().ok());
     EXPECT_TRUE(files.add(main).ok());
@@ -232,7 +231,11 @@ class WithoutShareTest : public KeptStateTest {
     open(8 * kMebibyte, 64 * kMebibyte);
     ends_ = kept_->give().value();
   }
-  void use_up_share() { std::ofstream(said_) << ""; }
+  // As a server does, where the box has stored nothing yet.
+  void use_up_share() {
+    std::filesystem::create_directory(directory_.path() + "/state");
+    std::ofstream(said_) << "";
+  }
   // Returns how many bytes the snapshot has afterwards.
   std::int64_t store(std::int64_t bytes, std::int64_t wish = 0) {
     send(ends_, "B" + std::to_string(wish));
