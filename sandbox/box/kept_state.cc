@@ -213,6 +213,7 @@ bool KeptState::take_no_share() {
 
 // Other sessions of the principal may have stored something since the last look.
 void KeptState::look_at_share() {
+  files_.directory().look();
   if (::faccessat(files_.directory().fd(), kShareUsedUp, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
     no_share_ = NoRoom::kNo;
   } else if (has_share()) {

@@ -11,12 +11,12 @@
 
 namespace sandbox::box {
 
-// A server may have made it meanwhile.
-int StateDirectory::fd() {
-  if (fd_.valid()) return fd_.get();
+StateDirectory::StateDirectory(int session_fd) : session_fd_(session_fd) { look(); }
+
+void StateDirectory::look() {
+  if (fd_.valid()) return;
   auto opened = base::open_file(session_fd_, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (opened.ok()) fd_ = std::move(opened).value();
-  return fd_.get();
 }
 
 base::Status StateDirectory::make() {

@@ -1,6 +1,6 @@
 // The directory of a session in which stored state lies, beside its files. It is made once there is
-// something to store: most sessions end before. Used from the loop's thread; once it is there,
-// fd() from any.
+// something to store: most sessions end before. Used from the loop's thread; fd() from any once it
+// is there.
 #pragma once
 
 #include "base/fd.h"
@@ -10,11 +10,13 @@ namespace sandbox::box {
 
 class StateDirectory {
  public:
-  // `session_fd` is the session's directory, borrowed.
-  explicit StateDirectory(int session_fd) : session_fd_(session_fd) {}
+  // `session_fd` is the session's directory, borrowed. Opens what is there.
+  explicit StateDirectory(int session_fd);
 
   // Returns its descriptor or, where nothing was stored yet, -1, with which each call fails.
-  [[nodiscard]] int fd();
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // Opens what a server has made meanwhile.
+  void look();
   // Makes it where it is not there.
   base::Status make();
   // On its file system the state lies, or will.

@@ -35,6 +35,7 @@ TEST_F(StateDirectoryTest, IsThereOnceThereIsSomethingToStore) {
 TEST_F(StateDirectoryTest, IsFoundWhereAServerHasMadeItMeanwhile) {
   EXPECT_EQ(directory_.fd(), -1);
   std::filesystem::create_directory(path());
+  directory_.look();
   EXPECT_GE(directory_.fd(), 0);
 }
 
