@@ -89,8 +89,8 @@ base::Result<std::shared_ptr<sandbox::Box>> Boxes::start(const Session& known,
   }
   const Session session = TRY(parts_.owners.with_own_files(found));
   const SessionDirectory files = ground_.files_of(session.id);
-  TRY(files.make_parts(session));
-  ground_.sandbox.sweep(session.id, files.path(), lock);
+  const bool is_first = TRY(files.make_parts(session));
+  if (!is_first) ground_.sandbox.sweep(session.id, files.path(), lock);
   TRY(parts_.ledger.settle_all(session.id, RunLedger::Owner::kUs));
   TRY(parts_.journals.take_last(session.id));
   if (ground_.config.network.quota.principal_bytes_a_day) TRY(parts_.journals.take_all());

@@ -29,8 +29,11 @@ std::optional<std::uint32_t> uid_of(const Session& session) {
   return static_cast<std::uint32_t>(*session.host_uid);
 }
 
-base::Status make_directory(const std::string& path, const std::optional<std::int64_t>& owner) {
-  if (::mkdir(path.c_str(), owner ? 0700 : 0755) != 0 && errno != EEXIST) {
+// Returns whether it was not there.
+base::Result<bool> make_directory(const std::string& path,
+                                  const std::optional<std::int64_t>& owner) {
+  const bool is_new = ::mkdir(path.c_str(), owner ? 0700 : 0755) == 0;
+  if (!is_new && errno != EEXIST) {
     return Error::from_errno("make " + path, Error::Kind::kUnavailable);
   }
   // Again after a kill between the two: what was there before has its owner already.
@@ -38,13 +41,19 @@ base::Status make_directory(const std::string& path, const std::optional<std::in
       ::lchown(path.c_str(), static_cast<uid_t>(*owner), static_cast<gid_t>(*owner)) != 0) {
     return Error::from_errno("chown " + path);
   }
-  return base::done();
+  return is_new;
 }
 
 // npm lists what is below its prefix (npm_config_prefix, sandbox/box/run_environment.cc) before
 // each npx, and wants it to be there. What else the code has put at its place is the code's affair,
 // and a full disk costs no box.
-void make_prefix_of_npm(const std::string& home, const Session& session) {
+void make_prefix_of_npm(const std::string& home, const Session& session, bool is_new) {
+  if (is_new) {  // no code has put anything there
+    for (const char* name : {"/.local", "/.local/lib"}) {
+      (void)make_directory(home + name, session.host_uid);
+    }
+    return;
+  }
   auto opened = base::open_file(AT_FDCWD, home, O_PATH | O_DIRECTORY | O_NOFOLLOW);
   if (!opened.ok()) return;
   const sandbox::files::BoxFiles files(std::move(opened).value(), uid_of(session));
@@ -53,13 +62,17 @@ void make_prefix_of_npm(const std::string& home, const Session& session) {
 
 }  // namespace
 
-base::Status SessionDirectory::make_parts(const Session& session) const {
+base::Result<bool> SessionDirectory::make_parts(const Session& session) const {
+  bool are_new = true;
   for (const char* name : sandbox::kPartsOfCode) {
-    TRY(make_directory(part(name), session.host_uid));
+    const bool is_new = TRY(make_directory(part(name), session.host_uid));
+    are_new = are_new && is_new;
   }
-  TRY(make_directory(runs(), std::nullopt));
-  make_prefix_of_npm(part(sandbox::kHomePart), session);
-  return make_ruled(session);
+  const bool runs_are_new = TRY(make_directory(runs(), std::nullopt));
+  are_new = are_new && runs_are_new;
+  make_prefix_of_npm(part(sandbox::kHomePart), session, are_new);
+  TRY(make_ruled(session));
+  return are_new;
 }
 
 // With what was set aside, since nobody could read it.

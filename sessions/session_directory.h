@@ -48,8 +48,9 @@ class SessionDirectory {
   // Deletes that. Returns whether there was something.
   [[nodiscard]] base::Result<bool> forget_state() const;
 
-  // Makes the directories that its box needs, as the session's id owns them.
-  [[nodiscard]] base::Status make_parts(const Session& session) const;
+  // Makes the directories that its box needs, as the session's id owns them. Returns whether none
+  // of them was there, so that no box has been here yet.
+  [[nodiscard]] base::Result<bool> make_parts(const Session& session) const;
   // If a read-only rule covers `path`, returns the host's view of the workspace and the path in
   // it, so that a client can write what the code cannot. Otherwise returns nothing.
   struct BehindRule {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <thread>
@@ -50,6 +51,16 @@ TEST_F(BoxesTest, AStartThatFailsLeavesTheRowAsItWas) {
   answer_with({});
   EXPECT_TRUE(boxes().box_of(session).ok());
   EXPECT_EQ(status_of(session), SessionStatus::kReady);
+}
+
+TEST_F(BoxesTest, NothingIsSweptBeforeTheFirstBoxOfASession) {
+  const Session session = kept();
+  for (const char* part : {"/workspace", "/home", "/tmp", "/runs"}) {
+    std::filesystem::remove_all(directory_of(session) + part);
+  }
+  EXPECT_TRUE(boxes().box_of(session).ok());
+  EXPECT_EQ(calls("start"), 1);
+  EXPECT_EQ(calls("sweep"), 0);
 }
 
 TEST_F(BoxesTest, AStepBesideTheLaunchThatMeetsALimitOfTheMachineSaysSo) {
