@@ -11,11 +11,24 @@
 
 namespace sandbox::box {
 
-StateDirectory::StateDirectory(int session_fd) : session_fd_(session_fd) { look(); }
+namespace {
+
+base::Result<base::UniqueFd> open_state(int session_fd) {
+  return base::open_file(session_fd, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+}  // namespace
+
+base::Result<StateDirectory> StateDirectory::open(int session_fd) {
+  auto opened = open_state(session_fd);
+  if (opened.ok()) return StateDirectory(session_fd, std::move(opened).value());
+  if (opened.error().kind != base::Error::Kind::kNotFound) return std::move(opened).error();
+  return StateDirectory(session_fd, base::UniqueFd());
+}
 
 void StateDirectory::look() {
   if (fd_.valid()) return;
-  auto opened = base::open_file(session_fd_, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  auto opened = open_state(session_fd_);
   if (opened.ok()) fd_ = std::move(opened).value();
 }
 
@@ -24,7 +37,7 @@ base::Status StateDirectory::make() {
   if (::mkdirat(session_fd_, kStatePart, 0700) != 0 && errno != EEXIST) {
     return base::Error::from_errno("mkdir of the session's state");
   }
-  fd_ = TRY(base::open_file(session_fd_, kStatePart, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  fd_ = TRY(open_state(session_fd_));
   return base::done();
 }
 

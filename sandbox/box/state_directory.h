@@ -3,6 +3,8 @@
 // is there.
 #pragma once
 
+#include <utility>
+
 #include "base/fd.h"
 #include "base/result.h"
 
@@ -10,12 +12,13 @@ namespace sandbox::box {
 
 class StateDirectory {
  public:
-  // `session_fd` is the session's directory, borrowed. Opens what is there.
-  explicit StateDirectory(int session_fd);
+  // `session_fd` is the session's directory, borrowed. Fails where there is one that cannot be
+  // opened: whoever took it for none would store over what is in it.
+  static base::Result<StateDirectory> open(int session_fd);
 
   // Returns its descriptor or, where nothing was stored yet, -1, with which each call fails.
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // Opens what a server has made meanwhile.
+  // Opens what a server has made meanwhile, where it can.
   void look();
   // Makes it where it is not there.
   base::Status make();
@@ -28,7 +31,9 @@ class StateDirectory {
   bool take_rests();
 
  private:
-  const int session_fd_;
+  StateDirectory(int session_fd, base::UniqueFd fd) : session_fd_(session_fd), fd_(std::move(fd)) {}
+
+  int session_fd_;
   base::UniqueFd fd_;
 };
 

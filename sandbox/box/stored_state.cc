@@ -18,7 +18,8 @@ constexpr std::int64_t kUnaskedOfJavaScriptMb = 16;
 base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, int session_fd,
                                                              int root_fd, const BoxSpec& spec) {
   if (spec.autosave_mb == 0) return std::unique_ptr<StoredState>();
-  std::unique_ptr<StoredState> stored(new StoredState(session_fd));
+  auto opened = TRY(StateDirectory::open(session_fd));
+  std::unique_ptr<StoredState> stored(new StoredState(std::move(opened)));
   StateDirectory& directory = stored->directory_;
   stored->has_rested_ = directory.take_rests();
   const std::int64_t most_mb = std::min(spec.autosave_mb, spec.limits.memory_mb);

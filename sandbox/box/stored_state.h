@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
@@ -42,7 +43,7 @@ class StoredState {
   [[nodiscard]] bool take_killed_writer();
 
  private:
-  explicit StoredState(int session_fd) : directory_(session_fd) {}
+  explicit StoredState(StateDirectory directory) : directory_(std::move(directory)) {}
 
   StateDirectory directory_;
   std::map<Language, std::unique_ptr<KeptState>> interpreters_;

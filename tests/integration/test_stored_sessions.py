@@ -101,7 +101,9 @@ def test_a_paused_session_that_is_frozen_is_stored_before_and_says_why(state, tm
 
 def test_where_the_share_of_the_disk_is_used_up_that_is_said(client, state):
     session = client.run("large = bytearray(b'x' * 9_000_000)\nn = (n for n in [1])")["session_id"]
-    pathlib.Path(state, "sessions", session, "state/full").touch()  # as its server does then (kShareUsedUp)
+    full = pathlib.Path(state, "sessions", session, "state/full")
+    full.parent.mkdir(exist_ok=True)
+    full.touch()  # as its server does then (kShareUsedUp)
     client.call("pause_session", session_id=session)
     (box,) = processes_of(state)
     until(lambda: is_frozen(box), what="the session being frozen")

@@ -48,7 +48,8 @@ class InterpretersTest : public ::testing::Test {
   std::unique_ptr<EventLoop> loop_ = EventLoop::create().value();
   FakeInit init_{*loop_};
   const TemporaryDirectory session_;
-  sandbox::box::StateDirectory directory_{session_.fd()};
+  sandbox::box::StateDirectory directory_ =
+      sandbox::box::StateDirectory::open(session_.fd()).value();
   std::unique_ptr<KeptState> kept_;
   std::map<Language, KeptState*> kept_states_;
   Interpreters interpreters_{kept_states_};

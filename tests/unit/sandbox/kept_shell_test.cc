@@ -32,7 +32,7 @@ class Box {
   explicit Box(const std::string& session)
       : loop_(EventLoop::create().value()),
         session_(base::open_file(AT_FDCWD, session, O_RDONLY | O_DIRECTORY).value()),
-        directory_(session_.get()) {
+        directory_(sandbox::box::StateDirectory::open(session_.get()).value()) {
     std::filesystem::create_directories(state());
     root_ = base::open_file(AT_FDCWD, root_directory_.path(), O_PATH | O_DIRECTORY).value();
     kept_ = KeptShell::open(*loop_, directory_, root_.get(), std::nullopt).value();

@@ -41,7 +41,7 @@ class KeptStateTest : public ::testing::Test {
 
   void open(std::int64_t bytes_max = 1000, std::int64_t bytes_in_all = 1500) {
     kept_.reset();
-    state_.emplace(session_.get());
+    state_.emplace(sandbox::box::StateDirectory::open(session_.get()).value());
     kept_ = KeptState::open(*loop_, *state_, "python", {bytes_max, bytes_in_all}, check_).value();
   }
   // A packet as the pipe has it: the first character of `packet` is its letter.

@@ -17,7 +17,7 @@ class StateDirectoryTest : public ::testing::Test {
   [[nodiscard]] bool is_there() const { return std::filesystem::exists(path()); }
 
   const TemporaryDirectory session_;
-  StateDirectory directory_{session_.fd()};
+  StateDirectory directory_ = StateDirectory::open(session_.fd()).value();
 };
 
 TEST_F(StateDirectoryTest, IsThereOnceThereIsSomethingToStore) {
@@ -39,16 +39,19 @@ TEST_F(StateDirectoryTest, IsFoundWhereAServerHasMadeItMeanwhile) {
   EXPECT_GE(directory_.fd(), 0);
 }
 
-TEST_F(StateDirectoryTest, IsNoLink) {
+// Whoever took it for none would store over what is in it.
+TEST_F(StateDirectoryTest, ThatCannotBeOpenedIsAnError) {
   std::filesystem::create_directory(session_.path() + "/other");
   std::filesystem::create_symlink("other", path());
+  EXPECT_FALSE(StateDirectory::open(session_.fd()).ok()) << "a link is none of a session";
+  directory_.look();
   EXPECT_EQ(directory_.fd(), -1);
   EXPECT_FALSE(directory_.make().ok());
 }
 
 TEST_F(StateDirectoryTest, TheNextBoxKnowsOnceThatTheOneBeforeRests) {
   directory_.set_rests();
-  StateDirectory next(session_.fd());
+  StateDirectory next = StateDirectory::open(session_.fd()).value();
   EXPECT_TRUE(next.take_rests());
   EXPECT_FALSE(next.take_rests());
 }
