@@ -208,6 +208,9 @@ base::Status Box::start_runs() {
     if (cgroup_->holds_processes().empty()) return watchdog_->times_full();
     return cgroup_->pids_refused();
   };
+  if (!cgroup_->holds_freeze().empty()) {
+    context.freeze = [this](bool frozen) { return cgroup_->freeze(frozen); };
+  }
   context.memory_peak_bytes = [this] {
     return std::max(cgroup_->memory_peak_bytes(), watchdog_->memory_peak_bytes());
   };
@@ -222,6 +225,7 @@ base::Status Box::start_runs() {
   }
   context.catch_up_with_network = [this] { network_->catch_up(); };
   context.ends = [this] { watchdog_->run_ends(); };
+  context.left_ended = [this] { watchdog_->processes_ended(); };
   context.begins = [this](const Run& run) {
     watchdog_->run_begins();
     interpreter_record_.begins(run);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -407,6 +408,23 @@ Shares look_for_most(const InitProcess& init, const RunsThatAreOn& on, std::int6
   return most;
 }
 
+// Nothing in the box goes on for as long as this lives, where that can be had.
+class Standstill {
+ public:
+  explicit Standstill(const Freeze& freeze) : freeze_(freeze) {
+    // One that was not reached would come true some time later.
+    if (freeze_ && !freeze_(true)) (void)freeze_(false);
+  }
+  Standstill(const Standstill&) = delete;
+  Standstill& operator=(const Standstill&) = delete;
+  ~Standstill() {
+    if (freeze_) (void)freeze_(false);
+  }
+
+ private:
+  const Freeze freeze_;
+};
+
 // A whole group at once, where it is all left: nothing of it forks meanwhile. The kernel's lists
 // may lack a process while others are reaped, hence a worker's group, which has its pid, is never
 // one.
@@ -426,21 +444,28 @@ void end_left(InitProcess& init, const Shares& shares, const std::set<pid_t>& wo
 
 }  // namespace
 
-LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
-                                      std::int64_t least) {
-  constexpr int kRounds = 8;  // in a group with an interpreter's, each is ended by itself
+LeftBehind end_left_behind_where_most(InitProcess& init, const Freeze& freeze,
+                                      const RunsThatAreOn& on, std::int64_t least) {
+  // Who was killed has its place in the process table until it is reaped, and forks until it is
+  // killed where nothing stands still.
+  constexpr auto kGoneWithin = std::chrono::milliseconds(500);
+  constexpr int kBetweenRoundsMs = 2;
   constexpr base::WorkBudget::Bounds kLook{.steps = 65'536,
                                            .cpu_time = std::chrono::milliseconds(500)};
   RunsThatAreOn known = on;
   LeftBehind found;
-  for (int round = 0; round < kRounds; ++round) {
+  const auto until = std::chrono::steady_clock::now() + kGoneWithin;
+  for (int round = 0; round == 0 || std::chrono::steady_clock::now() < until; ++round) {
     base::WorkBudget budget(kLook);
+    // Who is killed meanwhile forks no more. Later ones are for what was not seen.
+    const Standstill standstill(round == 0 ? freeze : Freeze());
     const Shares shares = round == 0 ? look_for_most(init, known, least, budget)
                                      : Sorting(known).sort(read_processes(init, budget));
     for (const auto& [host_pid, process] : shares.left) found.sessions.insert(process.session);
     const bool are_most = shares.left_tasks >= least && shares.left_tasks > shares.on_tasks;
     if (round == 0 && (!are_most || budget.spent())) return found;
     if (shares.left.empty() || budget.spent()) break;
+    if (round > 0) (void)::poll(nullptr, 0, kBetweenRoundsMs);
     found.ended = true;
     end_left(init, shares, on.workers);
     known.left_sessions.insert(found.sessions.begin(), found.sessions.end());

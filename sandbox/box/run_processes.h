@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -69,10 +70,13 @@ struct LeftBehind {
   bool ended = false;
   std::set<pid_t> sessions;  // session ids (setsid(2)) of all that was left
 };
+// Lets nothing in the box go on, or all; returns whether that is so now. Empty where no freezer is.
+using Freeze = std::function<bool(bool frozen)>;
 // Ends what earlier runs have left behind where it has `least` processes and threads, and more than
-// what is on.
-LeftBehind end_left_behind_where_most(InitProcess& init, const RunsThatAreOn& on,
-                                      std::int64_t least);
+// what is on. It stands still meanwhile, where `freeze` can do that: of what forks and ends all the
+// time, a look at what goes on lacks much.
+LeftBehind end_left_behind_where_most(InitProcess& init, const Freeze& freeze,
+                                      const RunsThatAreOn& on, std::int64_t least);
 
 // Returns the sessions, by their numbers inside the box, that have processes and none of `workers`
 // leads; as far as a short look tells.

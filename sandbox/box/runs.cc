@@ -286,12 +286,14 @@ void Runs::begin(const JobPointer& job) {
   job->started_file_time_ns = FileChanges::file_time_ns();
   job->started_process_time = process_clock();
   job->oom_kills_before = context_.oom_kills();
-  job->pids_refused_before = context_.pids_refused();
   // Something went on against the limit: who filled the process table is ended before this run
   // meets it.
-  if (job->pids_refused_before > std::exchange(pids_refused_seen_, job->pids_refused_before)) {
-    (void)end_left_behind_where_most(context_.spec.limits.processes * 3 / 4);
+  job->pids_refused_before = context_.pids_refused();
+  if (job->pids_refused_before > pids_refused_seen_ &&
+      end_left_behind_where_most(context_.spec.limits.processes * 3 / 4)) {
+    job->pids_refused_before = context_.pids_refused();  // and what was refused meanwhile
   }
+  pids_refused_seen_ = job->pids_refused_before;
   if (job->run.language == Language::kBash) {
     job->bash_state_before = bash_state_number(context_.init.root_fd());
   }
@@ -842,9 +844,11 @@ bool Runs::end_left_behind_where_most(std::int64_t least) {
   for (const auto& [id, job] : jobs_) {
     if (job->worker != nullptr) on.began[job->worker->pid()] = job->started_process_time;
   }
-  const LeftBehind found = box::end_left_behind_where_most(context_.init, on, least);
+  const LeftBehind found =
+      box::end_left_behind_where_most(context_.init, context_.freeze, on, least);
   remember_left(found.sessions);
   if (!found.ended) return false;
+  context_.left_ended();
   for (auto& [id, job] : jobs_) {
     if (job->run.status == RunStatus::kQueued) continue;
     tell_of_left_processes(*job);

@@ -36,6 +36,7 @@
 #include "sandbox/box/next_note.h"
 #include "sandbox/box/next_shell.h"
 #include "sandbox/box/oom_kills.h"
+#include "sandbox/box/run_processes.h"
 #include "sandbox/box/run_stopper.h"
 #include "sandbox/box/run_workers.h"
 #include "sandbox/box/starts_ahead.h"
@@ -58,11 +59,13 @@ class Runs {
     std::function<std::int64_t()> oom_kills = {};  // so far
     // Or how often the limit was seen reached, so far.
     std::function<std::int64_t()> pids_refused = {};
-    std::function<std::int64_t()> memory_peak_bytes = {};         // 0: not known
+    std::function<std::int64_t()> memory_peak_bytes = {};  // 0: not known
+    Freeze freeze = {};
     std::function<bool()> disk_used_up = {};                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
     std::function<void(const Run& run)> begins = {};
-    std::function<void()> ends = [] {};  // a run, and what it has written is no later one's
+    std::function<void()> ends = [] {};        // a run, and what it has written is no later one's
+    std::function<void()> left_ended = [] {};  // by end_left_behind_where_most()
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
     // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
     std::map<Language, KeptState*> kept_states = {};

@@ -106,6 +106,13 @@ void Watchdog::run_ends() {
   run_has_written_it_ = false;
 }
 
+void Watchdog::processes_ended() {
+  ++times_ended_;
+  uncountable_process_looks_ = 0;
+  refused_before_.reset();
+  if (!watched_.processes) last_refused_ = watched_.pids_refused();
+}
+
 void Watchdog::tick() {
   timer_ = 0;
   check_oom_kills();
@@ -139,14 +146,15 @@ void Watchdog::look_at_processes() {
   questions.tasks = watched_.processes ? watched_.busy() : refused_before_.has_value();
   questions.memory = watched_.memory;
   questions.memory_files_bytes = memory_files_bytes_;
-  processes_side_->run([this, questions](const std::stop_token& stop) -> std::function<void()> {
+  processes_side_->run([this, questions, times_ended = times_ended_](
+                           const std::stop_token& stop) -> std::function<void()> {
     const auto started = base::thread_cpu_time();
     auto usage = std::make_shared<ProcessUsage>(process_looks_.look(questions, stop));
-    return [this, usage, took = base::thread_cpu_time() - started] {
+    return [this, usage, times_ended, took = base::thread_cpu_time() - started] {
       next_process_look_ = Clock::now() + rest_after(took, kProcessRestFactor);
       processes_ = usage->processes;
       if (watched_.memory) check_memory(*usage);
-      check_processes(*usage);
+      if (times_ended == times_ended_) check_processes(*usage);
       if (usage->sockets != SocketMemory::kWithin) watched_.sockets_too_large(usage->sockets);
     };
   });

@@ -94,6 +94,8 @@ class Watchdog {
   void run_begins();
   // A run has ended. Others that are on have not written what it has.
   void run_ends();
+  // Who filled the process table was ended: what looks have seen of it until now is no later run's.
+  void processes_ended();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -162,6 +164,7 @@ class Watchdog {
   int uncountable_process_looks_ = 0;
   std::int64_t times_full_ = 0;
   std::int64_t last_refused_ = 0;
+  int times_ended_ = 0;                         // processes_ended()
   std::optional<std::int64_t> refused_before_;  // while something is being refused
   Clock::time_point refused_since_{};
   std::int64_t last_oom_kills_ = 0;

@@ -77,8 +77,8 @@ def test_what_is_left_of_a_bomb_costs_no_later_run(server, session, bomb):
         server.until_ended(run["run_id"], timeout=60)
     for i in range(5):
         run = server.run("echo start; (true); ls / | wc -l", "bash", session_id=session)
-        # Nothing of a comet is older than a run that begins right behind it, nor known before that has met it.
-        if i < 3 and bomb == "comet" and run["status"] == "failed":
+        # Nothing of a comet is older than a run that begins right behind it: that one may be what makes it known.
+        if i == 0 and bomb.startswith("comet") and run["status"] == "failed":
             continue
         assert run["status"] == "completed" and run["stdout"].startswith("start\n"), run
         assert "start fewer" not in run.get("note", ""), run

@@ -1,6 +1,7 @@
 // Text that has to fit a result.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "base/shortened_text.h"
@@ -47,7 +48,8 @@ TEST(ShortenedText, KeepsHeadAndTail) {
 
 TEST(ShortenedText, NeverShowsHalfOfANumber) {
   std::string text;
-  for (int i = 0; i < 5'000; ++i) text += std::to_string(1'000'003 * i) + (i % 3 ? ", " : ".25 ");
+  for (int i = 0; i < 5'000; ++i)
+    text += std::to_string(std::int64_t{1'000'003} * i) + (i % 3 ? ", " : ".25 ");
   const std::string around = " " + text;
   for (std::size_t most = 200; most < 260; ++most) {
     const std::string cut = base::shortened(text, most);

@@ -182,6 +182,27 @@ TEST_F(WatchdogTest, MemoryIsShownOnlyWhileRunsAreOn) {
   turn_until([&shown] { return shown >= 2; });
 }
 
+// A look that was on when they were ended has seen them still.
+TEST_F(WatchdogTest, WhatWasRefusedBeforeTheProcessesWereEndedIsNoLaterRuns) {
+  limits_.processes = 1;  // the process table is full all the time
+  std::int64_t refused = 0;
+  std::int64_t refused_more = 100;
+  bool is_told = false;
+  watched_.pids_refused = [&refused, &refused_more] { return refused += refused_more; };
+  watched_.process_limit_reached = [&is_told] { is_told = true; };
+  lose_room(false);
+  start();
+  turn_until([this] { return ticks_ >= 3; });
+  refused_more = 0;
+  watchdog_->processes_ended();
+  const auto then = std::chrono::steady_clock::now();
+  turn_until(
+      [then] { return std::chrono::steady_clock::now() - then > std::chrono::milliseconds(800); });
+  EXPECT_FALSE(is_told);
+  refused_more = 100;
+  turn_until([&is_told] { return is_told; });
+}
+
 TEST_F(WatchdogTest, WhatMakesRoomBeyondTheLimitGoesOn) {
   limits_.files = 100;
   // More than twice as many as may be, and fewer with each look.
