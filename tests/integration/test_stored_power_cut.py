@@ -134,7 +134,7 @@ def changes_the_disk(line):
 
 
 def numbers_of_calls(trial, call, wake):
-    """Those that change something on the disk, each by its number among all of its name, until the box has woken."""
+    """Returns those that change something on the disk, each by its number among all of its name, until the box wakes."""
     trial.trace("hutch-box", f"-e trace={call}", once=True)
     wake()
     lines = [line for line in trial.log_of("hutch-box").read_text().splitlines() if line.startswith(call + "(")]
