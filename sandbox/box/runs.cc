@@ -533,9 +533,9 @@ void Runs::remember_left(const std::set<pid_t>& sessions) {
 void Runs::take_changes(Job& job) {
   job.run.left_ms = 0;
   if (job.run.started_at_ms == 0) return;
-  // Killed, and nobody knew that it was to be.
-  const bool was_killed = job.run.exit_code == 128 + SIGKILL && !job.stop_cause;
+  // Killed, and nobody knew that it was to be: for memory it may be told to end while it is dying.
   const bool ran_out = job.run.error && job.run.error->cause == Cause::kOom;
+  const bool was_killed = job.run.exit_code == 128 + SIGKILL && (!job.stop_cause || ran_out);
   if (was_killed) {
     job.unfinished.since_ns =
         FileChanges::file_time_ns() - (ran_out ? kWritesBeforeOomNs : kWritesBeforeAKillNs);

@@ -144,6 +144,19 @@ TEST_F(BoxRunsTest, TheInterpretersEndIsTheRunsAndTheNextHearsOfOne) {
             "are lost, files kept");
 }
 
+// It has nothing open any more, so that only the time tells what it was writing.
+TEST_F(BoxRunsTest, WhatADyingRunWasWritingIsIncompleteThoughItIsToldToEndForItsMemory) {
+  ASSERT_TRUE(submit("one").ok());
+  workspace_.write("half.csv", "half");
+  runs_->stop_all(Cause::kOom);
+  runs_->process_exited(FakeInit::kFirstPid, SIGKILL);
+  EXPECT_EQ(runs_->find("one")->error->cause, Cause::kOom);
+  const auto& changes = runs_->find("one")->files_changed;
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].path, "/workspace/half.csv");
+  EXPECT_TRUE(changes[0].possibly_incomplete);
+}
+
 TEST_F(BoxRunsTest, BehindARunOfBashTheShellOfTheNextStarts) {
   ASSERT_TRUE(submit("one", Language::kBash).ok());
   EXPECT_FALSE(init_.take_processes().at(0).has("--ahead"));
