@@ -36,7 +36,7 @@ inline constexpr Holder kProjectQuota{"project quota", Level::kHard};
 inline constexpr Holder kRlimit{"rlimit", Level::kHard};
 // A fork bomb of the host's root grows faster than the watch can end it.
 inline constexpr Holder kSparedRlimit{"an rlimit, which the kernel spares root", Level::kNone};
-// The filter refuses sched_setaffinity(2).
+// The filter answers sched_setaffinity(2) as if it had done it.
 inline constexpr Holder kAffinity{"CPU affinity", Level::kHard};
 inline constexpr Holder kWatch{"watched", Level::kWatched};
 inline constexpr Holder kWatchAndRlimit{"watched, and an rlimit per process", Level::kWatched};

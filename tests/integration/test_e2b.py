@@ -76,7 +76,7 @@ def test_half_a_character_of_a_command_is_content_and_of_a_path_a_name(server, s
 
 def test_codes_of_terminals_come_as_they_were_written(sandbox):
     """Who shows a terminal needs them: nothing is taken out, joined or counted here."""
-    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 50
+    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 500
     assert "".join(sandbox.run_code(f"import sys; _ = sys.stdout.write({written!r})").logs.stdout) == written
     assert "".join(sandbox.run_code(f"import sys; _ = sys.stderr.write({written!r})").logs.stderr) == written
     sandbox.files.write("/tmp/written", written)
@@ -384,6 +384,7 @@ def test_a_directory_is_listed_whole(sandbox):
     """Their answer has no word for that it is cut."""
     sandbox.commands.run("mkdir -p /workspace/many/below; cd /workspace/many; seq -f %05.0f 1 12000 | xargs touch", timeout=60 * PATIENCE)
     assert [entry.name for entry in sandbox.files.list("/workspace/many")] == [*("%05d" % i for i in range(1, 12001)), "below"]
+    assert sum(entry.path.startswith("/workspace/many/") for entry in sandbox.files.list("/workspace", depth=2)) == 12001
     sandbox.commands.run("rm -r /workspace/many", timeout=60 * PATIENCE)
 
 

@@ -363,7 +363,7 @@ def test_text_in_a_charset_that_nobody_knows_is_told_how_to_read(client, charset
     assert "note" not in client.call("read_file", path="noise.bin")
 
 
-@pytest.mark.parametrize("charset, encoding", [("cp1252", "cp1252"), ("utf-16", "utf-16le"), ("utf-16-be", "utf-16be")])
+@pytest.mark.parametrize("charset, encoding", [("cp1252", "cp1252"), ("utf-16", "utf-16le"), ("utf-16-be", "utf-16be"), ("utf-16-le", "utf-16le")])
 def test_text_in_another_charset_is_text(client, charset, encoding):
     text = "Café über 5 €, naïve words\n" * 3000
     mark = "\ufeff" if charset == "utf-16-be" else ""
@@ -377,6 +377,13 @@ def test_text_in_another_charset_is_text(client, charset, encoding):
     assert shown == text
     raw = client.call("read_file", path="other.txt", encoding="base64", limit=10)
     assert raw["encoding"] == "base64" and raw["bytes"] == 10
+
+
+def test_ascii_in_utf_16_without_a_mark_is_text(client):
+    client.run("open('wide.txt', 'wb').write('id;name\\n7;seven\\n'.encode('utf-16-be'));")
+    read = client.call("read_file", path="wide.txt")
+    assert (read["encoding"], read["content"]) == ("utf-16be", "id;name\n7;seven\n"), read
+    assert client.call("read_file", path="wide.txt", offset=2)["content"] == "d;name\n7;seven\n"
 
 
 def test_letters_that_come_after_pages_of_ascii_are_text(client):

@@ -40,6 +40,20 @@ def test_a_deleted_working_directory_is_left(client, language, code, expected):
     assert run["stdout"] == expected and "gone" in run["stderr"] and run["status"] == "completed", run
 
 
+@pytest.mark.parametrize("language,enter,code", [
+    ("python", "import os; os.chdir('anew')", "print(os.getcwd(), os.listdir('.'))"),
+    ("javascript", "process.chdir('anew')", "console.log(process.cwd(), require('fs').readdirSync('.'))"), ("bash", "cd anew", "pwd; ls"),
+])
+def test_a_working_directory_that_was_made_again_is_entered(client, language, enter, code):
+    client.run("mkdir anew", "bash")
+    client.run(enter, language)
+    other = "python" if language == "bash" else "bash"
+    client.run({"bash": "rm -r anew && mkdir anew && touch anew/newer",
+                "python": "import shutil, os; shutil.rmtree('anew'); os.mkdir('anew'); open('anew/newer', 'w').close()"}[other], other)
+    run = client.run(code, language)
+    assert "/workspace/anew" in run["stdout"] and "newer" in run["stdout"] and not run["stderr"], run
+
+
 def test_asyncio_run_leaves_the_next_cell_a_loop(client):
     client.run("import asyncio\nasync def f(): return 7\nasyncio.run(f())")
     run = client.run("loop = asyncio.get_event_loop()\nprint(loop.run_until_complete(f()))")

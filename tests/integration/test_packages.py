@@ -175,12 +175,12 @@ def test_what_is_being_installed_is_waited_for(open_session):
 
 @pytest.mark.slow  # for the five seconds in which an install says nothing
 def test_an_install_that_goes_on_says_how_many_bytes_are_there(open_session):
-    """By a pip of the test's own, which is found in the working directory."""
-    session = open_session.call("create_session")["session_id"]
+    """By a pip of the test's own."""
+    session = open_session.call("create_session", env={"PYTHONPATH": "/workspace/own"})["session_id"]
     pip = ("import os, time\nprint('Collecting much\\n  Downloading much-2.0-py3-none-any.whl (16.3 MB)')\n"
            "while not os.path.exists('/workspace/go'): print('Progress 8000000 of 16300000', flush=True); time.sleep(0.1)\n")
     for name, text in (("__init__.py", ""), ("__main__.py", pip)):
-        open_session.call("write_file", path=f"/workspace/pip/{name}", content=text, session_id=session)
+        open_session.call("write_file", path=f"/workspace/own/pip/{name}", content=text, session_id=session)
     installing = open_session.start_tool("install_packages", packages=["much"], session_id=session)
 
     def running():

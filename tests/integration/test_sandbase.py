@@ -159,7 +159,7 @@ def test_half_a_character_is_content_in_arguments_and_refused_in_names(api, sand
 
 
 def test_codes_of_terminals_come_as_they_were_written(api, sandbox):
-    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 50
+    written = "\x1b[31mred\x1b[0m one\x1b[1Gtwo\x1b[2Jrest a\bb 10%\r20%\n" + "same\n" * 500
     _, ran = api("POST", f"/sandboxes/{sandbox}/processes", {"cmd": "python3", "args": ["-c", f"import sys; sys.stdout.write({written!r}); sys.stderr.write({written!r})"]})
     assert ran["stdout"] == written and ran["stderr"] == written, ran
 

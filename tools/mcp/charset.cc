@@ -140,6 +140,26 @@ std::vector<std::string> candidates_for(std::string_view text) {
   return names;
 }
 
+// Returns whether these are units of UTF-16 without a mark, whose high bytes come first or second,
+// and most are of Latin letters. Small numbers in binary have bytes among them that no text has.
+bool is_wide(std::string_view bytes, bool is_big) {
+  constexpr std::size_t kUnitsLeast = 8;
+  constexpr std::size_t kWideOnesOneIn = 4;
+  constexpr std::uint8_t kBehindControls = 0xa0;  // ISO 8859-1 has controls from 0x80 on.
+  std::size_t beyond = 0;
+  const std::size_t units = bytes.size() / 2;
+  for (std::size_t i = 0; i < units; ++i) {
+    const std::uint8_t high = byte_at(bytes, 2 * i + (is_big ? 0 : 1));
+    const std::uint8_t low = byte_at(bytes, 2 * i + (is_big ? 1 : 0));
+    if (high != 0) {
+      ++beyond;
+    } else if (!is_plain(static_cast<char>(low)) || (low >= 0x80 && low < kBehindControls)) {
+      return false;
+    }
+  }
+  return units >= kUnitsLeast && beyond * kWideOnesOneIn <= units;
+}
+
 class Converter {
  public:
   explicit Converter(const std::string& charset)
@@ -177,6 +197,8 @@ class Converter {
 std::optional<std::string> charset_of(std::string_view beginning) {
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkLittle)) return "utf-16le";
   if (beginning.size() >= kWideLeast && beginning.starts_with(kMarkBig)) return "utf-16be";
+  if (is_wide(beginning, false)) return "utf-16le";
+  if (is_wide(beginning, true)) return "utf-16be";
   const bool is_text = std::all_of(beginning.begin(), beginning.end(), is_plain);
   if (!is_text || beginning.empty()) return std::nullopt;
   if (is_nearly_utf8(beginning)) return "utf-8";
@@ -206,10 +228,12 @@ std::optional<std::string> decoded(const std::string& charset, std::string_view 
     if (used == 0) used = bytes.size();
     return to_utf8(bytes.substr(0, used));
   }
-  const bool is_wide = charset != "cp1252";
+  const bool is_wide_charset = charset != "cp1252";
   // The mark, which is no part of the text; or the half of a unit that an offset was set into.
+  const bool is_marked = bytes.starts_with(kMarkLittle) || bytes.starts_with(kMarkBig);
   std::size_t skipped = 0;
-  if (is_wide) skipped = std::min(bytes.size(), offset == 0 ? kMarkLittle.size() : offset % 2);
+  if (is_wide_charset && offset == 0 && is_marked) skipped = kMarkLittle.size();
+  if (is_wide_charset && offset != 0) skipped = std::min<std::size_t>(bytes.size(), offset % 2);
   Converter converter(charset);
   if (!converter.is_open()) return std::nullopt;
   auto text = converter.convert(bytes.substr(skipped), used);

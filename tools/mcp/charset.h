@@ -9,7 +9,8 @@
 
 namespace tools {
 
-// "utf-16le" or "utf-16be", by the mark that such a file begins with, "utf-8" for what would be
+// "utf-16le" or "utf-16be", by the mark that such a file begins with or where Latin letters are
+// most of it, "utf-8" for what would be
 // that but for a few bytes, "cp1252" for what has no byte but those of letters and of plain text,
 // nor looks like another alphabet's or East Asia's; nothing for all else. `beginning` is no UTF-8.
 std::optional<std::string> charset_of(std::string_view beginning);

@@ -173,6 +173,9 @@ std::optional<std::string> other_charset_of(const std::string& beginning,
                                             const sandbox::files::ReadResult& read,
                                             std::int64_t offset) {
   const auto ends_at = [&read](std::int64_t end) { return end >= read.total_bytes; };
+  // Letters of ASCII in UTF-16 are UTF-8, too, with a NUL beside each.
+  const bool may_be_wide = beginning.find('\0') != std::string::npos;
+  if (auto wide = may_be_wide ? charset_of(beginning) : std::nullopt) return wide;
   if (!is_utf8(beginning, ends_at(static_cast<std::int64_t>(beginning.size())))) {
     return charset_of(beginning);
   }

@@ -62,6 +62,10 @@ class Progress:
             sys.stdout.write("\r")
 
 
+# pip is not to take a file of the user's for a module that it needs: `types.py` in the working directory.
+_NOT_FROM_HERE = ["-P"] if sys.version_info >= (3, 11) else []
+
+
 def main(arguments):
     begun = time.monotonic()
     progress = Progress()
@@ -69,7 +73,7 @@ def main(arguments):
         report = os.path.join(folder, "report.json")
         version = version_of_pip()
         process = subprocess.Popen(
-            [sys.executable, "-m", "pip", "install", "--no-input", "--progress-bar", "raw" if version >= (24, 1) else "off",
+            [sys.executable, *_NOT_FROM_HERE, "-m", "pip", "install", "--no-input", "--progress-bar", "raw" if version >= (24, 1) else "off",
              *(["--report", report] if version >= (22, 2) else []), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # pip has it, too, and says how it ends

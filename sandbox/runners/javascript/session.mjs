@@ -413,10 +413,13 @@ function sayWayOut(failure) {
 
 // A working directory that was deleted is the end of every relative path.
 function leaveWhatIsGone() {
+  const said = fs.readlinkSync('/proc/self/cwd'); // node may remember another name
+  if (!said.endsWith(' (deleted)') || fs.existsSync(said)) return;
   try {
-    if (fs.existsSync(process.cwd())) return; // node remembers what it was called
+    process.chdir(said.slice(0, -' (deleted)'.length)); // another may have the name by now
+    return;
   } catch {
-    // Or does not, and cannot find out.
+    // There is none.
   }
   if (!fs.existsSync(WORKSPACE)) return; // outside of a box
   process.chdir(WORKSPACE);

@@ -21,6 +21,8 @@ TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a tabl
 
 _OPTION = Pattern(r"\[default: (.*?)\]\s*\[currently: (.*?)\]")
 
+_NOT_WORDS = ("<script", "<iframe", "<audio", "<video", "<object", "<embed", "<canvas")
+
 # The order in which formats are listed.
 _FORMATS = ("text", "html", "markdown", "latex", "svg", "png", "json", "csv", "chart")
 
@@ -56,9 +58,9 @@ def output_of(value, figures, is_main_result, formatted=lambda _value: {}):
 
 
 def _add_readable(found):
-    """For who sees neither HTML nor drawings: the tables of the one as text, the other as a picture."""
+    """For who sees neither HTML nor drawings: the words and tables of the one as text, the other as a picture."""
     try:
-        if "html" in found and "png" not in found and "<table" in found["html"]:
+        if "html" in found and "png" not in found and _is_to_be_read(found["html"]):
             from hutch_runner import html_text
             if not found["text"] or html_text.is_bare(found["text"]):
                 found["text"] = html_text.text_of(found["html"]) or found["text"]
@@ -68,6 +70,11 @@ def _add_readable(found):
                 found["png"] = pictures.fit(picture)
     except Exception as failure:  # the forms themselves are there
         found["text"] += f"\n[not to be read here: {type(failure).__name__}: {failure}]"
+
+
+def _is_to_be_read(html):
+    """The words of what is played, or drawn by its script, say nothing of it."""
+    return "<table" in html or not any(tag in html for tag in _NOT_WORDS)
 
 
 def make_output(found, is_main_result):

@@ -229,6 +229,10 @@ def leave_what_is_gone():
     try:
         os.getcwd()
     except FileNotFoundError:
+        try:  # another of its name may be there by now
+            return os.chdir(os.readlink("/proc/self/cwd").removesuffix(" (deleted)"))
+        except OSError:
+            pass
         if os.path.isdir("/workspace"):  # it is not, outside of a box
             os.chdir("/workspace")
             sys.stderr.write("(the working directory is gone: starting in /workspace)\n")

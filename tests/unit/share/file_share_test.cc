@@ -168,6 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
     Types, Mime,
     testing::Values(
         MimeCase{"x", "1", "text/plain"}, MimeCase{"x.csv", "1\n", "text/csv"},
+        MimeCase{"letter", "a", "text/plain"}, MimeCase{"x.md", "1", "text/markdown"},
+        MimeCase{"line", "\n", "text/plain"}, MimeCase{"blank.txt", " ", "text/plain"},
         MimeCase{"x", "\x01", "application/octet-stream"},
         MimeCase{"a.csv", "a,b\n1,2\n", "text/csv"}, MimeCase{"a.txt", "hello\n", "text/plain"},
         MimeCase{"a.json", "{\"a\": 1}", "application/json"},

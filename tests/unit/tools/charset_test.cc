@@ -27,6 +27,28 @@ TEST(Charset, IsKnownByWhatAFileBeginsWith) {
   }
 }
 
+TEST(Charset, IsWideWithoutAMarkWhereMostLettersAreLatin) {
+  const std::string text = "id;name\r\n7;caf\xe9\r\n";
+  std::string little;
+  std::string big;
+  for (const char letter : text) {
+    little += std::string{letter, '\0'};
+    big += std::string{'\0', letter};
+  }
+  EXPECT_EQ(charset_of(little), "utf-16le");
+  EXPECT_EQ(charset_of(big), "utf-16be");
+  std::size_t used = 0;
+  EXPECT_EQ(decoded("utf-16le", little, 0, used), "id;name\r\n7;café\r\n");
+  EXPECT_EQ(decoded("utf-16be", big, 0, used), "id;name\r\n7;café\r\n");
+  EXPECT_EQ(charset_of(little + "\xac\x20"s), "utf-16le") << "and a sign of money";
+  std::string numbers;  // Each takes two bytes.
+  for (char number = 1; number < 60; ++number) numbers += std::string{number, '\0'};
+  for (const std::string& none :
+       {numbers, std::string(40, '\0'), "a\0b\0c\0"s, "\0\0\0a\0\0\0b"s}) {
+    EXPECT_FALSE(charset_of(none)) << testing::PrintToString(none);
+  }
+}
+
 TEST(Charset, OfAShortTextIsNotWestern) {
   for (const char* eastern :
        {"name,city\n1,\xb1\xb1\xbe\xa9\n2,\xc9\xcf\xba\xa3\n",      // GBK

@@ -128,6 +128,28 @@ TEST(RunView, LinesThatRepeatAreCounted) {
       << "pieces join";
 }
 
+TEST(RunView, LinesThatRepeatAreCountedWhereverTheyStand) {
+  sandbox::Run run = finished_run();
+  const auto repeated = [](const std::string& line, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += line;
+    return text;
+  };
+  const std::string same = repeated("again\n", 500);
+  EXPECT_EQ(view_of(run, "", {}, same)["stderr"], "again\n... the same line 499 times more ...\n");
+  EXPECT_EQ(view_of(run, repeated("\x1b[31magain\x1b[0m\n", 500))["stdout"],
+            "again\n... the same line 499 times more ...\n");
+  EXPECT_EQ(view_of(run, same + "other\n" + same)["stdout"],
+            "again\n... the same line 499 times more ...\nother\n"
+            "again\n... the same line 499 times more ...\n");
+  const std::string hundred = std::string(99, 'x') + "\n";
+  EXPECT_EQ(view_of(run, repeated(hundred, 10))["stdout"], repeated(hundred, 10));
+  EXPECT_EQ(view_of(run, repeated(hundred, 11))["stdout"],
+            hundred + "... the same line 10 times more ...\n");
+  const std::string much = view_of(run, repeated(hundred, 5'000)).value("stdout", "");
+  EXPECT_TRUE(much.starts_with(hundred + "... the same line ")) << much;
+}
+
 TEST(RunView, WhatATerminalWouldPadIsBounded) {
   sandbox::Run run = finished_run();
   std::string padded;
