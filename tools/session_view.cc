@@ -106,6 +106,17 @@ json structured_session(const sessions::SessionState& state) {
   return value;
 }
 
+json structured_in_list(const sessions::SessionState& state) {
+  json value = structured_session(state);
+  value.erase("isolation");
+  for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
+    if (state.session.limits.*row.member == sandbox::Limits().*row.member) {
+      value["limits"].erase(row.name);
+    }
+  }
+  return value;
+}
+
 json structured_pause(const sessions::SessionState& state) {
   json value = structured_session(state);
   if (state.session.status == sessions::SessionStatus::kStopped) {

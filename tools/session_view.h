@@ -10,6 +10,9 @@
 namespace tools {
 
 nlohmann::json structured_session(const sessions::SessionState& state);
+// Returns structured_session() as a list has it: with those limits alone that are not as in any
+// session, and without the layers of its isolation, which a session says where it is alone.
+nlohmann::json structured_in_list(const sessions::SessionState& state);
 // Returns structured_session() of a session that was to be paused; one that had nothing running
 // says so.
 nlohmann::json structured_pause(const sessions::SessionState& state);

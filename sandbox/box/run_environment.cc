@@ -57,6 +57,7 @@ Variables usual_variables(const BoxSpec& spec, const RunRequest& request) {
           {"TERM", "dumb"},
           {"PWD", start_directory_of(request)},
           {"MPLBACKEND", "Agg"},
+          {"BASH_ENV", "/run/hutch/runners/bash/script.sh"},
           // Without this a Python, also one that bash or JavaScript starts, would keep kilobytes
           // back while it goes on, and lose them when it is ended.
           {"PYTHONUNBUFFERED", "1"},

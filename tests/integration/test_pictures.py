@@ -183,6 +183,42 @@ def test_matplotlib_draws_the_glyphs_of_each_script(client, text, place):
     assert "shown as boxes" in other["stderr"] and drawn.tobytes() != boxes.tobytes()
 
 
+OF_OTHER_LIBRARIES = {
+    "plotly": "go.Figure(layout={'width': 300, 'height': 200, 'title': T})",
+    "altair": "alt.Chart(pd.DataFrame({'x': [1]}), title=T).mark_point().encode(x='x')",
+    "svg": "SVG(f'<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"300\" height=\"60\"><text x=\"9\" y=\"30\">{T}</text></svg>')"}
+
+
+@pytest.mark.parametrize("font", ["Arial", *(
+    pytest.param(font, marks=pytest.mark.slow) for font in ("Helvetica Neue", "Times New Roman", "Comic Sans MS, cursive", "Georgia, serif", "Fira Code"))])
+def test_charts_of_altair_have_their_text_in_any_font(client, font):
+    client.run("import altair as alt, io, numpy as np, pandas as pd, vl_convert\nfrom IPython.display import SVG\nfrom PIL import Image\n"
+               "def dark(file): return bool((np.array(Image.open(file).convert('L')) < 100).sum() > 100)\n"
+               "def chart(font): return alt.Chart(pd.DataFrame({'x': ['one'], 'y': [1]}), title='Title').mark_bar(color='white').encode(x='x', y='y').configure(font=font)")
+    _, (picture,) = pictures(client, f"chart({font!r})")
+    assert share_of(picture, lambda pixel: max(pixel) < 128) > 0.0005
+    assert client.value(f"chart({font!r}).save('saved.png'); chart({font!r}).save('twice.png', scale_factor=2); [dark(f) for f in ('saved.png', 'twice.png')], "
+                        "Image.open('twice.png').width / Image.open('saved.png').width") == "([True, True], 2.0)"
+    client.call("write_file", path="c.py", content=f"import altair as alt\nalt.Chart(alt.Data(values=[{{'x': 1}}]), title='Title').mark_bar().encode(x='x:Q').configure(font={font!r}).save('s.png')")
+    assert client.run("python3 c.py", "bash")["status"] == "completed" and client.value("dark('s.png')") == "True"
+
+
+@pytest.mark.parametrize("text", ["<text {at} font-family='Arial'>Words</text>", "<text {at}>Words</text>", '<text {at} style="font-family: \'Open Sans\'">Words</text>',
+                                  '<style>text {{ font: bold 12px Verdana }}</style><text {at}>Words</text>', "<g font-family='Nunito'><text {at}>Words</text></g>"])
+def test_svg_has_its_text_in_any_font(client, text):
+    svg = "<svg xmlns='http://www.w3.org/2000/svg' width='300' height='60'>" + text.format(at="x='9' y='30'") + "</svg>"
+    _, (picture,) = pictures(client, f"from IPython.display import SVG\nSVG({svg!r})")
+    assert share_of(picture, lambda pixel: max(pixel) < 128) > 0.0005
+
+
+@pytest.mark.parametrize("text,library", [("销售", "plotly"), ("销售", "altair"), ("🎉", "svg"), *(
+    pytest.param(text, library, marks=pytest.mark.slow) for library in OF_OTHER_LIBRARIES for text in ("データ", "매출", "बिक्री", "ยอดขาย", "🎉"))])
+def test_other_libraries_draw_the_glyphs_of_each_script(client, library, text):
+    client.run("import altair as alt, pandas as pd\nfrom IPython.display import SVG")
+    drawn, boxes, none = (pictures(client, f"T = {title!r}\n{OF_OTHER_LIBRARIES[library]}")[1][0] for title in (text, "\U0010fffd" * len(text), " "))
+    assert drawn.tobytes() not in (boxes.tobytes(), none.tobytes())
+
+
 def test_a_font_that_is_not_here_is_told_once(client):
     run = client.run(f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.rcParams['font.sans-serif'] = ['SimHei']\nplt.title('{SCRIPTS}'); plt.show()")
     assert len(run["stderr"]) < 300 and "SimHei" in run["stderr"] and "no font" not in run["stderr"], run
@@ -193,6 +229,17 @@ def test_bash_finds_fonts_and_the_browser(client):
     code = f"import matplotlib.pyplot as p; p.title('{SCRIPTS}'); p.savefig('t.png')"
     run = client.run(f"python3 -W error -c \"{code}\" && cat \"$FONTCONFIG_FILE\" | grep -c /environment/share/fonts && \"$CHROME_BIN\" --version", "bash")
     assert run["status"] == "completed" and not run["stderr"] and "Chromium" in run["stdout"], run
+
+
+@pytest.mark.parametrize("start", ["python3 draw.py", *(
+    pytest.param(start, marks=pytest.mark.slow) for start in ("python3 -c \"$(cat draw.py)\"", "python3 - < draw.py"))])
+def test_scripts_draw_plotlys_figures_as_cells_do(client, start):
+    script = ("import plotly.graph_objects as go\nf = go.Figure(go.Surface(z=[[1, 2], [3, 4]]), {'width': 400, 'height': 300})\n"
+              "f.write_image('script.png'); f.write_image('script.pdf')\n")
+    client.call("write_file", path="draw.py", content=script)
+    run = client.run(f"rm -f script.*; ls -A /tmp > before; {start} && head -c 4 script.pdf; ls -A /tmp | diff before -", "bash")
+    assert run["status"] == "completed" and not run["stderr"] and run["stdout"] == "%PDF", "its browser has gone with it"
+    assert client.value("import os\nfrom PIL import Image\nImage.open('script.png').size") == "(400, 300)"
 
 
 def test_playwright_finds_the_browser(client):
@@ -232,6 +279,7 @@ import os; os.path.getsize('{name}') > {least}
 
 @pytest.mark.parametrize("name,save,least,size", [
     ("photo.jpg", "exif = Image.Exif(); exif[0x0112] = 6\nImage.fromarray(noise).save('photo.jpg', quality=90, exif=exif)", 10_000_000, "3024 x 4032"),
+    ("huge.jpg", "Image.new('RGB', (16320, 12240), 'white').save('huge.jpg', quality=100)", 1_000_000, "16320 x 12240"),
     ("large.png", "Image.fromarray(noise[:1500, :1500]).save('large.png')", 5_000_000, "1500 x 1500"),
     ("clear.webp", "Image.fromarray(np.dstack([noise, noise[:, :, 0]])[:1000, :1000]).save('clear.webp', lossless=True)", 2_000_000, "1000 x 1000"),
     pytest.param("moving.gif", "Image.fromarray(noise[:900, :900]).save('moving.gif', save_all=True, append_images=[Image.fromarray(noise[200:1100, :900])])",

@@ -68,6 +68,24 @@ def test_what_cannot_work_in_a_session_is_explained(client, program):
     assert (client.run(f"command -v {program}", "bash")["status"] == "completed") == has
 
 
+@pytest.mark.parametrize("call", ["bash setup.sh", "./setup.sh", "bash -c 'unoconv a.docx'", "bash -euc 'unoconv a.docx'", "xargs bash -c unoconv < /dev/null",
+                                  "make_it() { bash setup.sh; }; make_it", "env -u HOME bash setup.sh", "timeout 9 bash setup.sh"])
+def test_scripts_are_told_as_well(client, call):
+    run = client.run(f"printf '#!/bin/bash\\nunoconv a.docx\\n' > setup.sh; chmod +x setup.sh; {call}", "bash")
+    *_, own, explained = run["stderr"].splitlines()
+    assert own.endswith("unoconv: command not found") and explained.startswith("hutch: there is no LibreOffice here"), run
+    assert ("setup.sh: line 2: " in own) == ("setup.sh" in call), run
+
+
+def test_scripts_of_other_languages_are_told_as_well(client):
+    client.call("write_file", path="setup.sh", content="unoconv a.docx\n")
+    run = client.run("import subprocess\nprint(subprocess.run(['bash', 'setup.sh'], capture_output=True, text=True).stderr)")
+    assert "setup.sh: line 1: unoconv: command not found\nhutch: there is no LibreOffice here" in run["stdout"], run
+    run = client.run("console.log(require('child_process').spawnSync('bash', ['setup.sh']).stderr.toString())", "javascript")
+    assert "\nhutch: there is no LibreOffice here" in run["stdout"], run
+    assert client.run("BASH_ENV= bash setup.sh", "bash")["stderr"] == "setup.sh: line 1: unoconv: command not found\n", "as the user says"
+
+
 @pytest.mark.parametrize("code", ["subprocess.run(['unoconv', 'a.docx'])", "subprocess.check_output('unoconv a.docx', shell=True)",
                                   "asyncio.run(asyncio.create_subprocess_exec('unoconv'))", "calls_and_raises_its_own()"])
 def test_python_explains_a_program_that_is_not_there(client, code):

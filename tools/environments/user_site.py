@@ -1,10 +1,11 @@
 """Packages that the user of a sandbox installs are found, and before those of that name that the environment has;
-matplotlib finds the environment's fonts and their list, and playwright its browser."""
+matplotlib and vl_convert find the environment's fonts, matplotlib their list too, playwright and plotly its browser."""
 
 import os
 import site
 import sys
 
+_RUNNERS = "/run/hutch/runners/python"  # in a session
 _rest_of_start = site.execsitecustomize
 
 
@@ -122,10 +123,36 @@ def _give_browser(playwright):
     hutch_playwright.give(os.path.join(os.path.dirname(playwright.__file__), "driver/package/browsers.json"))
 
 
+def _draw_for_plotly(kaleido):
+    """A program draws as a cell does, with a browser of its own, which ends with it."""
+    if not os.path.isdir(_RUNNERS) or kaleido.kaleido_available():
+        return
+    _module_of_runner("library_charts").take_plotly_images(kaleido)
+    import atexit
+
+    atexit.register(lambda: sys.modules["hutch_runner.plotly_pictures"].end() if "hutch_runner.plotly_pictures" in sys.modules else None)
+
+
+def _give_fonts_of_svg(vl_convert):
+    if os.path.isdir(_RUNNERS):
+        _module_of_runner("vector_fonts").take(vl_convert)
+
+
+def _module_of_runner(name):
+    import importlib
+
+    if "hutch_runner" not in sys.modules:  # this is no interpreter of a session, nor a process that one has started
+        import runpy
+
+        runpy.run_path(f"{_RUNNERS}/runner.py")["make_package"]()
+    return importlib.import_module(f"hutch_runner.{name}")
+
+
 # To pip this is no virtual environment: in one it would neither install for the user what the environment has, too, nor
 # replace and remove what the user has.
 _TO_PIP = {"pip._internal.utils.virtualenv": _deny, "pip._internal.utils.misc": _allow,
            "pip._internal.req.req_uninstall": _keep_environment}
-_TO_LIBRARIES = {"matplotlib": _give_font_list, "matplotlib.font_manager": _add_fonts, "playwright": _give_browser}
+_TO_LIBRARIES = {"matplotlib": _give_font_list, "matplotlib.font_manager": _add_fonts, "playwright": _give_browser,
+                 "plotly.io._kaleido": _draw_for_plotly, "vl_convert": _give_fonts_of_svg}
 
 site.execsitecustomize = _use_user_site

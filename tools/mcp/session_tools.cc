@@ -141,7 +141,7 @@ mcp::Tool list_sessions(const Services& services) {
         json shown = json::array();
         std::size_t characters = 0;
         for (const sessions::SessionState& state : states) {
-          json session = structured_session(state);
+          json session = structured_in_list(state);
           const std::string text = text_of_session(session, Detail::kNone);
           leave_out_silent(session, {});
           characters += session.dump().size() + 1;

@@ -192,6 +192,12 @@ class Screen {
 
   void erase_page(std::size_t what) {
     if (what >= 2 || (what == 0 && row_ == 0 && column_ == 0)) return end_page();
+    if (what == 1 && row_ + 1 >= lines_.size() && column_ >= line().size()) {
+      const std::size_t column = column_;
+      end_page();
+      column_ = column;
+      return;
+    }
     erase_line(what);
     const std::size_t first = what == 0 ? row_ + 1 : 0;
     const std::size_t end = what == 0 ? lines_.size() : row_;

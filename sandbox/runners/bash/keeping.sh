@@ -116,7 +116,7 @@ __hutch_is_ours() {
   local text
   builtin declare -f "$1" >|"$__hutch_listed"
   IFS= builtin read -r -d '' text <"$__hutch_listed"
-  [[ $text == *__hutch_* ]]
+  [[ $text == *__hutch_* || $text == *'/not_found.sh"'* ]]
 }
 
 # Adds what this run leaves to __hutch_left, without those that have ended.

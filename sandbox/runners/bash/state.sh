@@ -206,17 +206,9 @@ trap() {
   [ ${#others[@]} -eq 0 ] || builtin trap -- "$action" "${others[@]}"
 }
 
-# Bash's own words, and how things are in a session.
+# As scripts have it that the code starts (script.sh).
 command_not_found_handle() {
-  # In a process of its own, where nothing of the script's strictness may show.
-  { builtin set +exE; builtin trap - ERR DEBUG RETURN; } 2>/dev/null
-  case ${BASH_SOURCE[1]-} in
-    '' | environment | */state.sh) builtin printf 'bash: ' ;;
-    *) builtin printf '%s: ' "${BASH_SOURCE[1]}" ;;
-  esac >&2
-  builtin printf 'line %s: %s: command not found\n' "${BASH_LINENO[0]}" "$1" >&2
-  builtin . /run/hutch/runners/bash/explain.sh && __hutch_explain "$1" >&2 || builtin :
-  builtin return 127
+  builtin . "${BASH_SOURCE[0]%/*}/not_found.sh"
 }
 
 __hutch_own_set=$SHELLOPTS

@@ -15,6 +15,8 @@ import time
 
 LOG = "/tmp/install_packages.log"
 LINES_OF_FAILURE = 12
+WARNINGS_MAX = 5  # after an install that went well
+LINE_CHARACTERS = 400
 NAMED_MAX = 12
 NEWEST_EVERY_SECONDS = 0.2
 QUIET_SECONDS = 5.0  # most installs are over by then, and of lines that were written over an answer has to say so
@@ -95,10 +97,19 @@ def main(arguments):
             return status if status > 0 else 128 - status
         progress.end()
         tell_end(read(report) or said_by(lines), was, there, progress.downloaded, time.monotonic() - begun)
-        for line in lines:
-            if line.startswith(("ERROR:", "WARNING:")) or "incompatible" in line:
-                sys.stderr.write(line)
+        tell_warnings([line for line in lines if line.startswith(("ERROR:", "WARNING:")) or "incompatible" in line])
         return 0
+
+
+def tell_warnings(lines):
+    lines = list(dict.fromkeys(lines))
+    sys.stderr.writelines(shortened(line) for line in lines[:WARNINGS_MAX])
+    if len(lines) > WARNINGS_MAX or any(len(line) > LINE_CHARACTERS for line in lines):
+        sys.stderr.write(f"({len(lines)} warnings; the whole of what pip has said is in {LOG})\n")
+
+
+def shortened(line):
+    return line if len(line) <= LINE_CHARACTERS else f"{line[:LINE_CHARACTERS].rstrip()} ...\n"
 
 
 def version_of_pip():
@@ -119,8 +130,8 @@ def what_is_there(lines):
 def tell_failure(lines):
     """pip says at the end what is wrong; what a package's own build says before is in the log."""
     kept = [line for line in lines if line.strip() and not _STEP.match(line)]
-    more = len(kept) > LINES_OF_FAILURE
-    sys.stderr.writelines(kept[-LINES_OF_FAILURE:])
+    more = len(kept) > LINES_OF_FAILURE or any(len(line) > LINE_CHARACTERS for line in kept)
+    sys.stderr.writelines(shortened(line) for line in kept[-LINES_OF_FAILURE:])
     if more:
         sys.stderr.write(f"(the end of what pip has said; the whole of it is in {LOG})\n")
 

@@ -1,4 +1,4 @@
-"""Libraries that expect what a session has not: tqdm the widgets of a notebook, Flask a file to start anew, pandas a terminal."""
+"""Libraries that expect what a session has not: tqdm the widgets of a notebook, Flask a file to start anew, pandas a terminal, vl_convert fonts of other systems."""
 
 import functools
 import os
@@ -12,6 +12,7 @@ COLUMNS = 200  # characters, as in tables of values
 def watch():
     for module in ("pandas.io.formats.format", "pandas.io.formats.string"):
         WhenImported(module, _as_wide_as_values)
+    WhenImported("vl_convert", _with_fonts)
     WhenImported("tqdm.notebook", _with_bars_of_text)
     WhenImported("werkzeug.serving", _without_reloader)
 
@@ -27,6 +28,12 @@ def _as_wide_as_values(module):
         return usual(fallback) if "COLUMNS" in os.environ else os.terminal_size(fallback)
 
     module.get_terminal_size = get_terminal_size
+
+
+def _with_fonts(vl_convert):
+    from hutch_runner import vector_fonts
+
+    vector_fonts.take(vl_convert)
 
 
 def _with_bars_of_text(notebook):

@@ -88,6 +88,10 @@ class Page:
             finally:
                 self._lock.release()
 
+    def end(self):
+        with self._lock:
+            self._end()
+
     def _end_if_large(self):
         if self._connection is not None and self._connection.is_large():
             self._end()

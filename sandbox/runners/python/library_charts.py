@@ -25,13 +25,15 @@ def watch(display):
         # Its bound is for pages; here the advice that comes with it, to install another program, leads nowhere.
         module.data_transformers.disable_max_rows()
 
-    def take_plotly_images(module):
-        if not module.kaleido_available():
-            module.kaleido_available, module.to_image = lambda: True, _plotly_image
-            module.write_images = lambda *arguments, **options: _write_images(module, *arguments, **options)
-
     for name, take in (("plotly.basedatatypes", take_plotly), ("plotly.io._kaleido", take_plotly_images), ("altair", take_altair)):
         WhenImported(name, take)
+
+
+def take_plotly_images(module):
+    """Draws for plotly.io._kaleido, where there is no kaleido: in cells, and in programs that a session starts (user_site.py)."""
+    if not module.kaleido_available():
+        module.kaleido_available, module.to_image = lambda: True, _plotly_image
+        module.write_images = lambda *arguments, **options: _write_images(module, *arguments, **options)
 
 
 def is_figure(value):

@@ -16,6 +16,7 @@ SIDE_MIN = 200
 SIDE_SHOWN = 1568  # models see no more of a larger one
 KEPT_SECONDS = 600
 ORIENTATION = 0x0112  # a tag of EXIF
+JPEG_POINTS_MAX = 400_000_000  # it is read in a part of its size; of what is not, Pillow's own bound holds
 
 
 def bytes_of(content):
@@ -135,6 +136,7 @@ def draw_smaller(path, target, bytes_max):
     """A JPEG of the picture, upright, that a model sees as much in; says on stdout how large both are."""
     from PIL import Image, ImageOps
 
+    points_max, Image.MAX_IMAGE_PIXELS = 2 * Image.MAX_IMAGE_PIXELS, JPEG_POINTS_MAX
     if _is_of_a_phone(path):
         with contextlib.suppress(ImportError):  # then Pillow says that it is none of its kinds
             from pillow_heif import register_heif_opener
@@ -142,6 +144,8 @@ def draw_smaller(path, target, bytes_max):
             register_heif_opener()
     with Image.open(path) as picture:
         width, height = picture.size
+        if width * height > (JPEG_POINTS_MAX if picture.format in ("JPEG", "MPO") else points_max):
+            raise ValueError(f"{width} x {height} pixels are too many")
         if picture.getexif().get(ORIENTATION) in (5, 6, 7, 8):  # it lies on its side
             width, height = height, width
         frames = getattr(picture, "n_frames", 1)

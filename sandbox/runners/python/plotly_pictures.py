@@ -21,6 +21,11 @@ def run_is_over():
     _page.look()
 
 
+def end():
+    """Ends the browser of a program that does; an interpreter's ends with its session."""
+    _page.end()
+
+
 def picture(figure_json, kind="png", width=None, height=None, scale=None, seconds=60):
     """Bytes of the figure's picture; NoBrowser says why there is none. Sizes in CSS pixels, before `scale`."""
     kind = {"jpg": "jpeg"}.get(kind, kind)

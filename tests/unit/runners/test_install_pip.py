@@ -39,6 +39,22 @@ def test_a_failure_in_the_midst_does_not_say_that_nothing_is_installed(tmp_path,
     assert "ERROR: " in ending.stderr
 
 
+def test_warnings_after_an_install_are_few(tmp_path):
+    lines = [f"package{i} 1.0 requires numpy<2, but you have numpy 2.1 which is incompatible." for i in range(40)]
+    lines += ["WARNING: The scripts are not on PATH.", "WARNING: The scripts are not on PATH.", "Successfully installed numpy-2.1"]
+    ending = install(tmp_path, "\n".join(lines), 0)
+    assert ending.returncode == 0 and len(ending.stderr.splitlines()) == 6, ending.stderr
+    assert ending.stderr.endswith("(41 warnings; the whole of what pip has said is in /tmp/install_packages.log)\n")
+
+
+def test_a_line_of_pips_is_no_page(tmp_path):
+    versions = ", ".join(f"1.{minor}" for minor in range(2_000))
+    for status, line in ((1, f"ERROR: Could not find a version (from versions: {versions})"), (0, f"WARNING: {versions}")):
+        (folder := tmp_path / str(status)).mkdir()
+        ending = install(folder, line, status)
+        assert len(ending.stderr) < 600 and " ...\n(" in ending.stderr and "/tmp/install_packages.log" in ending.stderr, ending.stderr
+
+
 def test_what_is_installed_is_named(tmp_path):
     ending = install(tmp_path, "Installing collected packages: numpy\nSuccessfully installed numpy-2.1.0", 0)
     assert ending.returncode == 0 and ending.stdout.startswith("Installed numpy 2.1.0 in ")

@@ -39,6 +39,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"\x1b[2;5Hthere", "\n    there"}, Case{"abc\x1b[1Gx", "xbc", true},
         Case{"first\x1b[2J\x1b[Hsecond\n", "first\nsecond\n"},
         Case{"\x1b[H\x1b[Jone\n\x1b[H\x1b[Jtwo\n", "one\ntwo\n"},
+        Case{"one\n\x1b[3Jtwo\n", "one\ntwo\n"},
+        Case{"one\n\x1b"
+             "ctwo\n",
+             "one\ntwo\n"},
+        Case{"one\ntwo\n\x1b[1Jthree\n", "one\ntwo\nthree\n"},
+        Case{"one\ntwo\x1b[1J\nthree\n", "one\ntwo\n\nthree\n"},
+        Case{"one\ntwo\nthree\x1b[2;2H\x1b[1J\n", "\n  o\nthree", true},
         Case{"shell\n\x1b[?1049heditor\x1b[?1049lshell\n", "shell\neditor\nshell\n"},
         Case{"\x1b"
              "7saved\x1b"

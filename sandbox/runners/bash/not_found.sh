@@ -1,0 +1,14 @@
+# Says in bash's own words that the command $1 is not there, and how things are in a session: the body of
+# command_not_found_handle.
+
+# In a process of its own, where nothing of the script's strictness may show.
+{ builtin set +exE; builtin trap - ERR DEBUG RETURN; } 2>/dev/null
+local __hutch_place=${BASH_SOURCE[0]%/*}
+# This file and the one that defines the function stand before the script that has called it.
+case ${BASH_SOURCE[2]-} in
+  '' | environment | */state.sh) builtin printf 'bash: ' ;;
+  *) builtin printf '%s: ' "${BASH_SOURCE[2]}" ;;
+esac >&2
+builtin printf 'line %s: %s: command not found\n' "${BASH_LINENO[1]}" "$1" >&2
+builtin . "$__hutch_place/explain.sh" && __hutch_explain "$1" "${__hutch_place%/*}/absent_programs.txt" >&2 || builtin :
+builtin return 127
