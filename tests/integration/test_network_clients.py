@@ -100,7 +100,7 @@ allow = ["packages", "web.test:{port_of(web)}", "api.test:{port_of(api)}", "GET 
 
 
 @pytest.mark.parametrize("told", ["", TOLD], ids=["direct", "proxy"])
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in ("aiohttp", "httpx", "node:https") else []) for name in CLIENTS])
 def test_a_client(world, name, told):
     check(world, name, CLIENTS[name], told)
 

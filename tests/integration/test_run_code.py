@@ -189,6 +189,7 @@ def test_env_is_for_one_run(client):
     assert client.run("echo \"[$K]\"", "bash")["stdout"] == "[]\n"
 
 
+@pytest.mark.slow
 def test_background_runs_and_the_most_of_a_session(client):
     client.call("create_session", name="busy", limits={"processes": 400})
     runs = [client.run("echo up; sleep 60", "bash", background=True, session_id="busy") for _ in range(64)]

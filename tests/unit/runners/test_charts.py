@@ -393,7 +393,7 @@ MANY = 120_000  # points of a series, with one high and one low among them
     "import matplotlib.pyplot as plt; plt.plot(ys);",
     "import matplotlib.pyplot as plt; plt.scatter(range(len(ys)), ys);",
     "import plotly.graph_objects as go; go.Figure(go.Scattergl(y=ys))",
-    "import plotly.graph_objects as go; go.Figure(go.Scatter(x=list(range(len(ys))), y=ys.tolist()))"])
+    pytest.param("import plotly.graph_objects as go; go.Figure(go.Scatter(x=list(range(len(ys))), y=ys.tolist()))", marks=pytest.mark.slow)])
 def test_long_series_keep_their_ends_and_extremes(start, make):
     python = start("python", extras="plotly" in make)
     python.run(f"import numpy as np\nys = np.zeros({MANY}); ys[70_001] = 8; ys[90_007] = -8")

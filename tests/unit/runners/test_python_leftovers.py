@@ -423,8 +423,8 @@ def test_objects_of_large_libraries_are_there(extras, method):
     "import sys\ndata = sys.stderr\ndef choose():\n    global data\n    data = sys.stdout",
     "import enum, threading\nclass Mode(enum.Enum): FAST, SLOW = threading.Lock(), threading.RLock()\ndata = [Mode.FAST]\n"
     "def put(rows): rows[0] = Mode.SLOW\ndef choose(): put(data)",
-    "data = [None] * 1_500_000\ndef put(rows): rows[5] = 'new'\ndef choose(): put(data)",
-    "data = [[1]] * 700_000\ndef choose():\n    for row in data[:1]: row[0] = 2",
+    pytest.param("data = [None] * 1_500_000\ndef put(rows): rows[5] = 'new'\ndef choose(): put(data)", marks=pytest.mark.slow),
+    pytest.param("data = [[1]] * 700_000\ndef choose():\n    for row in data[:1]: row[0] = 2", marks=pytest.mark.slow),
     "data = [lambda: 1] * 3000\ndef put(rows): rows[5] = max\ndef choose(): put(data)",
     "data = [lambda: 1] * 3000\ndef choose(): data[5] = max",
     "data = [[0, lambda: 1]] * 3000\ndef choose():\n    for row in data: row[0] = 1",

@@ -238,7 +238,7 @@ def test_the_note_says_how_many_after_which_run(of_extras):
     assert re.fullmatch(r"a new Python has the \d+ names that there were after run_\d+", of_extras.note), of_extras.note
 
 
-@pytest.mark.parametrize("extras", [False, True])
+@pytest.mark.parametrize("extras", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NOT_KEPT)
 def test_what_is_not_kept_is_named(start, tmp_path, name, extras):
     code, kind, to_do = NOT_KEPT[name]

@@ -38,7 +38,7 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("name", SURROUNDINGS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name.endswith("s_of_numpy") or name.endswith("s_of_pandas") else []) for name in SURROUNDINGS])
 def test_settings_come_back(start, tmp_path, name):
     code, look, extras = SURROUNDINGS[name]
     python = WokenPython(start, tmp_path, {name: (code + "\nkept = 1", None)}, extras=extras)

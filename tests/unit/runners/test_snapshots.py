@@ -418,7 +418,7 @@ def with_a_turned_bit(path, at):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("numbers", [10_000, 500_000])
+@pytest.mark.parametrize("numbers", [pytest.param(10_000, marks=pytest.mark.slow), 500_000])
 def test_a_bit_that_has_turned_in_an_array_is_told_before_anybody_has_it(start, tmp_path, numbers):
     """A small one lies in the snapshot, and a larger one beside it."""
     keeper = Keeper(tmp_path / "snapshot")
@@ -469,7 +469,7 @@ def test_a_bit_that_has_turned_in_a_very_large_array_is_told_as_soon_as_it_is_kn
 OF_SNAPSHOTS = "[fd for fd in os.listdir('/proc/self/fd') if os.path.basename(os.path.realpath(f'/proc/self/fd/{fd}')).startswith('snapshot')]"
 
 
-@pytest.mark.parametrize("closes", [False, True])
+@pytest.mark.parametrize("closes", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_look_at_very_large_values_that_is_killed_is_made_again(start, tmp_path, closes):
     """Nothing is said of what the code has closed."""
     keeper = Keeper(tmp_path / "snapshot")
