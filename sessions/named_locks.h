@@ -16,7 +16,7 @@ class NamedLocks {
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<std::mutex>> locks_;
+  std::map<std::string, std::shared_ptr<std::mutex>> locks_;
 };
 
 }  // namespace sessions

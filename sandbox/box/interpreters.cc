@@ -195,8 +195,9 @@ void Interpreters::lose_all(const std::string& why) {
 
 // The interpreter that comes says which of them are back.
 std::string Interpreters::fate_of_variables(const Key& key) const {
-  return has_state_of(key) ? ": the next one begins with the variables that were last stored"
-                           : ": its variables are lost, files kept";
+  if (has_state_of(key)) return ": the next one begins with the variables that were last stored";
+  return key.language == Language::kSql ? ": tables are kept, but for what was not committed"
+                                        : ": its variables are lost, files kept";
 }
 
 std::string Interpreters::fate_of_all() const {

@@ -25,17 +25,26 @@ constexpr std::size_t kLacksWithin = 64;  // it is the second line
 constexpr std::size_t kLacksMost = 150;
 
 // Leaves out what can neither be in a name nor stand between names: the code may have written it.
+// Names are whole.
 std::string not_kept_in(std::string_view state) {
   constexpr std::string_view kHead = "\n# not kept: ";
   const std::size_t place = state.substr(0, kLacksWithin).find(kHead);
   if (place == std::string_view::npos) return "";
-  std::string said(state.substr(place + kHead.size(), kLacksMost));
-  said.resize(std::min(said.size(), said.find('\n')));
+  std::string_view line = state.substr(place + kHead.size());
+  line = line.substr(0, line.find('\n'));
+  std::string said(line.substr(0, kLacksMost));
+  std::ptrdiff_t left_out = 0;
+  if (line.size() > kLacksMost) {
+    said.resize(std::min(said.size(), said.rfind(',')));
+    const std::string_view rest = line.substr(said.size() + (said.size() < kLacksMost ? 1 : 0));
+    left_out = std::count(rest.begin(), rest.end(), ',') + 1;
+  }
   const auto is_odd = [](char one) {
     return !((one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z') ||
              (one >= '0' && one <= '9') || one == '_' || one == ' ' || one == ',' || one == '-');
   };
   std::erase_if(said, is_odd);
+  if (left_out > 0) said += " and " + std::to_string(left_out) + " more";
   return said;
 }
 

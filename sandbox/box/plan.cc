@@ -56,7 +56,13 @@ constexpr const char* kExplained[] = {"apt",
                                       "crontab",
                                       "at",
                                       "ping",
-                                      "traceroute"};
+                                      "traceroute",
+                                      "vi",
+                                      "vim",
+                                      "nano",
+                                      "emacs",
+                                      "pico",
+                                      "mcedit"};
 
 // These entries of /proc tell about the machine, or do something to it (security checklist, OCI's
 // masked paths).

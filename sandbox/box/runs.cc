@@ -57,6 +57,9 @@ constexpr const char* kDuringThisRun =
     "others ran meanwhile: files and network changed during this run, maybe by them";
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
+constexpr const char* kRestartedSql =
+    "began anew, as asked: tables and files are kept; temporary tables, settings and what was not "
+    "committed are lost";
 
 // Code may have taken its own rights away from a directory in which processes start.
 base::Status make_enterable(int directory_fd) {
@@ -276,7 +279,9 @@ void Runs::begin(const JobPointer& job) {
                                                          : file_changes_.last_seen();
   files_touched_ = false;
   job->run.status = RunStatus::kRunning;
-  if (job->request.restart) add_note(job->run, kRestarted);
+  if (job->request.restart) {
+    add_note(job->run, job->run.language == Language::kSql ? kRestartedSql : kRestarted);
+  }
   tell_what_was_lost(*job);
   context_.begins(job->run);
   job->run.started_at_ms = base::now_ms();

@@ -183,6 +183,45 @@ def test_matplotlib_draws_the_glyphs_of_each_script(client, text, place):
     assert "shown as boxes" in other["stderr"] and drawn.tobytes() != boxes.tobytes()
 
 
+@pytest.mark.parametrize("text", [r"温度 ($^\circ$C)", *(pytest.param(text, marks=pytest.mark.slow) for text in (
+    r"$R^2$ 매출", r"ยอด $x_1$", r"$\alpha$ ब", r"🎉 $\sqrt{2}$", r"$\frac{データ}{2}$", r"$\mathrm{相关}$", "总额: $1,200 vs $900 元"))])
+@pytest.mark.parametrize("place", ["plt.title(T)", *(pytest.param(place, marks=pytest.mark.slow) for place in (
+    "plt.rcParams['mathtext.fontset'] = 'cm'; plt.ylabel(T)", "plt.rcParams['mathtext.fontset'] = 'stix'; plt.plot([1, 2], label=T); plt.legend()"))])
+def test_formulas_have_the_glyphs_of_each_script(client, text, place):
+    """A formula of what no font has looks otherwise, and has one word for all of it."""
+    code = f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.figure(figsize=(3, 2)); T = TEXT; {place}; plt.show()"
+    (drawn,) = pictures(client, code.replace("TEXT", repr(text)))[1]
+    other = client.run(code.replace("TEXT", repr("".join("\U00013000" if char > "\u0900" else char for char in text))))
+    (boxes,) = [picture_of(client.result("read_file", path=output["image_path"])) for output in other["outputs"]]
+    assert other["stderr"].strip() == "no font here has \U00013000; these characters are shown as boxes" and drawn.tobytes() != boxes.tobytes()
+
+
+def test_formulas_of_scripts_are_saved_in_each_format(client):
+    code = "import matplotlib.pyplot as p; p.title(r'温度 $^\\circ$C'); p.savefig('t.pdf'); p.savefig('t.svg'); p.savefig('t.png')"
+    run = client.run(f"python3 -W error -c \"{code}\" && ls t.???", "bash")
+    assert run["status"] == "completed" and not run["stderr"] and run["stdout"].split() == ["t.pdf", "t.png", "t.svg"], run
+    run = client.run("printf '%s\n' 'import matplotlib.pyplot as p' \"p.title('\U0010fffd \\$x\\$')\" \"p.savefig('t.png')\" > none.py; python3 none.py", "bash")
+    assert run["stderr"].startswith("/workspace/none.py:3: UserWarning: Glyph 1114109 ") and run["stderr"].count("Glyph") == 1, run
+
+
+SAVE = "hutch: a script shows no figures: save it ({}) and read_file shows it, or run the script in a cell: %run FILE"
+
+
+@pytest.mark.parametrize("code, how", [
+    ("import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show(); plt.plot([1]); plt.show()", "plt.savefig('figure.png')"),
+    pytest.param("from pylab import *\nplot([1, 2]); show(block=True)", "plt.savefig('figure.png')", marks=pytest.mark.slow),
+    pytest.param("import plotly.graph_objects as go\ngo.Figure().show(); go.Figure().show()", "fig.write_image('figure.png')", marks=pytest.mark.slow),
+    pytest.param("import matplotlib.pyplot as plt\nplt.plot([1]); plt.savefig('f.png'); plt.figure(2); plt.figure(1); plt.show(); assert plt.gcf().number == 1",
+                 "plt.savefig('figure.png')", marks=pytest.mark.slow),
+    ("import matplotlib.pyplot as plt\nplt.show(); plt.plot([1, 2]); plt.savefig('f.png'); plt.show()", None)])
+def test_scripts_that_show_figures_are_told_to_save_them(client, code, how):
+    client.call("write_file", path="show.py", content=code)
+    run = client.run("python3 show.py", "bash")
+    assert run["status"] == "completed" and run["stderr"].strip() == (SAVE.format(how) if how else ""), run
+    run = client.run("%run show.py")
+    assert "script shows" not in run["stderr"] and run["outputs"] or not how, run
+
+
 OF_OTHER_LIBRARIES = {
     "plotly": "go.Figure(layout={'width': 300, 'height': 200, 'title': T})",
     "altair": "alt.Chart(pd.DataFrame({'x': [1]}), title=T).mark_point().encode(x='x')",
@@ -209,6 +248,32 @@ def test_svg_has_its_text_in_any_font(client, text):
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='300' height='60'>" + text.format(at="x='9' y='30'") + "</svg>"
     _, (picture,) = pictures(client, f"from IPython.display import SVG\nSVG({svg!r})")
     assert share_of(picture, lambda pixel: max(pixel) < 128) > 0.0005
+
+
+@pytest.mark.parametrize("figure, bins", [
+    ("px.histogram(x=[1, 2, 2, 3, 2, 4])", [(0.5, 1.5, 1), (1.5, 2.5, 3), (2.5, 3.5, 1), (3.5, 4.5, 1)]),
+    ("px.histogram(y=[1, 2, 2, 9], nbins=2)", [(-0.5, 4.5, 3), (4.5, 9.5, 1)]),
+    ("px.histogram(x=[1, 2, 3, 4, 1, 2], color=['s', 't'] * 3)", [(-0.5, 1.5, 2, "s"), (1.5, 3.5, 1, "s"), (1.5, 3.5, 2, "t"), (3.5, 5.5, 1, "t")]),
+    ("go.Figure(go.Histogram(x=[1, 2, 7], xbins={'start': 0, 'end': 10, 'size': 5}))", [(0, 5, 2), (5, 10, 1)]),
+    # Its axis has labels so long that plotly draws it twice.
+    ("px.histogram(x=[1e9, 1e9 + 1e-3, 1e9 + 0.01])", None), ("px.histogram(x=[1, 2, 3], cumulative=True)", [])])
+def test_bins_are_those_that_plotly_draws(client, figure, bins):
+    (output,), _ = pictures(client, figure)
+    elements = output.get("chart", {"elements": []})["elements"]
+    assert "matplotlib" not in output["text"]
+    if bins is None:
+        assert sum(one["count"] for one in elements) == 3
+    else:
+        assert [tuple(one[key] for key in ("from", "to", "count", "group") if key in one) for one in elements] == bins
+
+
+def test_bins_that_plotly_does_not_tell_leave_no_chart(client):
+    client.run("histogram = px.histogram(x=[1, 2, 2])")
+    client.run("import hutch_runner.plotly_pictures as drawing\ndrawing.CHARACTERS_OF_BINS_MAX, most = 10, drawing.CHARACTERS_OF_BINS_MAX")
+    (output,), drawn = pictures(client, "histogram")
+    assert len(drawn) == 1 and "chart" not in output and "matplotlib" not in output["text"]
+    client.run("drawing.CHARACTERS_OF_BINS_MAX = most")
+    assert "chart" in pictures(client, "histogram.update_layout(title='again')")[0][0]
 
 
 @pytest.mark.parametrize("text,library", [("销售", "plotly"), ("销售", "altair"), ("🎉", "svg"), *(

@@ -77,6 +77,19 @@ def test_scripts_are_told_as_well(client, call):
     assert ("setup.sh: line 2: " in own) == ("setup.sh" in call), run
 
 
+@pytest.mark.parametrize("call,way", [("sudo apt-get install -y jq", "so apt-get installs nothing"), ("sudo -E A=1 docker ps", "starts no containers"),
+                                      ("sudo ls", "call the command itself"), ("bash -c 'sudo apt update'", "so apt installs nothing")])
+def test_what_sudo_is_to_run_is_explained(client, call, way):
+    run = client.run(call, "bash")
+    assert run["status"] == "failed" and way in run["stderr"].splitlines()[-1], run
+
+
+@pytest.mark.parametrize("call", ["vim a.txt", "nano a.txt", "emacs -nw a.txt"])
+def test_editors_that_nobody_sits_at_end_at_once(client, call):
+    run = client.run(call, "bash", timeout_seconds=20)
+    assert run["status"] == "failed" and run["stderr"].splitlines()[-1].startswith("hutch: nobody sits at a terminal here: edit_file"), run
+
+
 def test_scripts_of_other_languages_are_told_as_well(client):
     client.call("write_file", path="setup.sh", content="unoconv a.docx\n")
     run = client.run("import subprocess\nprint(subprocess.run(['bash', 'setup.sh'], capture_output=True, text=True).stderr)")

@@ -213,6 +213,40 @@ def test_python_says_what_goes_on_after_it(client):
     assert "note" not in client.run("p.kill(); p.wait();")
 
 
+def test_python_says_which_threads_go_on(client):
+    code = "import threading\nend = threading.Event()\ndef late():\n    end.wait(); print('late')\nthread = threading.Thread(target=late); thread.start()"
+    client.run("1")
+    run = client.run(code)
+    told = f"a thread of this run goes on: Thread-1 (late); what it prints comes in the output of later runs, marked [thread of {run['run_id']}]"
+    assert run["note"] == client.call("get_run", run_id=run["run_id"])["note"] == told, run
+    after = client.run("end.set(); thread.join()")
+    assert "note" not in after and after["stdout"] == f"[thread of {run['run_id']}] late\n", after
+
+
+@pytest.mark.parametrize(("language", "code"), [
+    ("python", "import subprocess; [subprocess.Popen(['sleep', n]).pid for n in ('61', '62')]"),
+    ("bash", "sleep 61 & echo $!; sleep 62 & echo $!"),
+])
+def test_get_run_names_only_what_lives(client, language, code):
+    client.run("1")
+    run = client.run(code, language)
+    pids = re.findall(r"sleep 6[12] \(pid (\d+)\)", run["note"])
+    assert len(pids) == 2 and client.call("get_run", run_id=run["run_id"])["note"] == run["note"], run
+    gone = "while kill -0 {pid} 2>/dev/null && ! grep -q Z /proc/{pid}/stat; do sleep 0.01; done"
+    client.run(f"kill {pids[0]}; {gone.format(pid=pids[0])}", "bash")
+    note = client.call("get_run", run_id=run["run_id"])["note"]
+    assert f"(pid {pids[1]}); kill PID" in note and f"(pid {pids[0]})" not in note, note
+    client.run(f"kill {pids[1]}; {gone.format(pid=pids[1])}", "bash")
+    assert "note" not in client.call("get_run", run_id=run["run_id"])
+
+
+def test_a_long_message_comes_once(client):
+    for language, code in (("python", "raise ValueError('x' * 3000)"), ("javascript", "throw new Error('x'.repeat(3000))"),
+                           ("javascript", "await hutch.sql('SELECT nothing FROM nowhere')")):
+        text = client.request("tools/call", {"name": "run_code", "arguments": {"code": code, "language": language}})["content"][0]["text"]
+        assert text.startswith("failed, ") and "\nerror (" not in text and text.count("x" * 1000) < 4, text
+
+
 @pytest.mark.parametrize(("language", "code"), [
     ("python", "!sleep 61 &"),
     ("python", "import os; os.system('sleep 61 &');"),
@@ -474,7 +508,8 @@ def test_scripts_run_beside_a_server_of_an_earlier_call(client):
             ("alias kill='kill -9' jobs='jobs -l' local='echo'; echo on", "on\n"), ("jobs | wc -l", "0\n"),
             ("unalias -a; echo \"\\$!\" $$! | sed 's/[0-9][0-9]*//'", "$! !\n")):
         run = client.run(code, "bash", timeout_seconds=20)
-        assert (run["stdout"], run["stderr"]) == (expected, ""), (code, run)
+        told = f"hutch: sleep 61 (pid {server}) of an earlier run goes on, and was not waited for: wait {server} does\n" if "; wait; " in code else ""
+        assert (run["stdout"], run["stderr"]) == (expected, told), (code, run)
     wrong = client.run("echo\nkill 99999", "bash")
     assert wrong["stderr"] == "bash: line 2: kill: (99999) - No such process\n", wrong
     strict = client.run("set -u; kill %1; wait %1; echo $?", "bash")

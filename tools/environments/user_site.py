@@ -1,11 +1,13 @@
 """Packages that the user of a sandbox installs are found, and before those of that name that the environment has;
-matplotlib and vl_convert find the environment's fonts, matplotlib their list too, playwright and plotly its browser."""
+matplotlib and vl_convert find the environment's fonts, matplotlib their list too, playwright and plotly its browser;
+scripts that show figures are told to save them."""
 
 import os
 import site
 import sys
 
 _RUNNERS = "/run/hutch/runners/python"  # in a session
+_FOR_MISSING = "\u00a4"  # matplotlib's formulas have it in place of a glyph
 _rest_of_start = site.execsitecustomize
 
 
@@ -78,14 +80,9 @@ def _add_fonts(font_manager):
     """A figure's text takes from them what its own font has no glyph for, whatever font a style or the user has set."""
     import re
 
-    folder = os.path.join(sys.prefix, "share/fonts")
-    try:
-        files = sorted(file for file in os.listdir(folder) if file.endswith(".ttf") and "Color" not in file)
-    except OSError:
-        return
-    paths = [os.path.join(folder, file) for file in files]
-    for path, file in zip(paths, files):
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", file.partition("_")[0])  # NotoSansSC_400Regular.ttf
+    paths = _fonts()
+    for path in paths:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", os.path.basename(path).partition("_")[0])  # NotoSansSC_400Regular.ttf
         font_manager.fontManager.ttflist.append(
             font_manager.FontEntry(fname=path, name=name, style="normal", variant="normal", weight=400, stretch="normal", size="scalable"))
     find = font_manager.FontManager._find_fonts_by_props
@@ -98,6 +95,104 @@ def _add_fonts(font_manager):
     told = set()
     # Else it says for each text that is drawn which font is not there.
     font_manager._log.addFilter(lambda record: not (record.getMessage() in told or told.add(record.getMessage())))
+
+
+def _fonts():
+    folder = os.path.join(sys.prefix, "share/fonts")
+    try:
+        return sorted(os.path.join(folder, file) for file in os.listdir(folder) if file.endswith(".ttf") and "Color" not in file)
+    except OSError:
+        return []
+
+
+def _add_fonts_to_formulas(mathtext):
+    """Text with a $ is set as a formula, which asks its own fonts for each character, and the others for none."""
+    paths = _fonts()
+    find = mathtext.UnicodeFonts._get_glyph
+
+    def find_with_ours(self, fontname, font_class, symbol):
+        found = find(self, fontname, font_class, symbol)
+        if len(symbol) > 1 or symbol == _FOR_MISSING or found[1] != ord(_FOR_MISSING):
+            return found
+        for path in paths:
+            font = mathtext.get_font(path)
+            if font.get_char_index(ord(symbol)):
+                return font, ord(symbol), False
+        if not (isinstance(self, mathtext.StixFonts) and fontname in ("it", "regular", "normal")):  # it asks itself again
+            _warn_of_missing(symbol, found[0].family_name)
+        return found
+
+    mathtext.UnicodeFonts._get_glyph = find_with_ours
+    mathtext._log.addFilter(lambda record: "substituting with a dummy symbol" not in str(record.msg))
+
+
+def _warn_of_missing(char, fonts):
+    """As matplotlib does for other text, at the line that draws: its own way takes this module, and a formula's parser, for it."""
+    import warnings
+
+    frame, level = sys._getframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (__name__, "matplotlib", "mpl_toolkits", "pyparsing"):
+        frame, level = frame.f_back, level + 1
+    named = char.encode("ascii", "namereplace").decode("ascii")
+    warnings.warn(f"Glyph {ord(char)} ({named}) missing from font(s) {fonts}.", stacklevel=level)
+
+
+def _tell_of_show(pyplot):
+    if not _is_script():
+        return
+    import weakref
+
+    from matplotlib._pylab_helpers import Gcf
+
+    show, save, saved = pyplot.show, pyplot.Figure.savefig, weakref.WeakSet()
+
+    def tell_and_show(*arguments, **options):
+        if pyplot.get_backend().lower() == "agg" and any(one.canvas.figure not in saved for one in Gcf.get_all_fig_managers()):
+            _tell_once("plt.savefig('figure.png')")
+        return show(*arguments, **options)
+
+    def save_and_note(figure, *arguments, **options):
+        saved.add(figure)
+        return save(figure, *arguments, **options)
+
+    pyplot.show, pyplot.Figure.savefig = _named_as(show, tell_and_show), _named_as(save, save_and_note)
+
+
+def _tell_of_show_of_plotly(renderers):
+    if not _is_script():
+        return
+    show = renderers.show
+
+    def tell_and_show(figure, renderer=None, *arguments, **options):
+        if (renderer or renderers.renderers.default or "browser") in ("browser", "chrome", "chromium", "firefox"):
+            _tell_once("fig.write_image('figure.png')")
+        return show(figure, renderer, *arguments, **options)
+
+    renderers.show = _named_as(show, tell_and_show)
+
+
+def _named_as(function, other):
+    import functools
+
+    return functools.wraps(function)(other)
+
+
+def _is_script():
+    """In a session, and no cell, whose figures are shown, nor a process that one has started as a copy of itself."""
+    return os.path.isdir(_RUNNERS) and "hutch_runner.session" not in sys.modules
+
+
+_told_to_save = set()
+
+
+def _tell_once(how):
+    if not _is_script() or how in _told_to_save:  # it may have become a session's interpreter
+        return
+    _told_to_save.add(how)
+    try:
+        sys.stderr.write(f"hutch: a script shows no figures: save it ({how}) and read_file shows it, or run the script in a cell: %run FILE\n")
+    except Exception:
+        pass  # closed, or another of the script's making
 
 
 def _give_font_list(matplotlib):
@@ -152,7 +247,8 @@ def _module_of_runner(name):
 # replace and remove what the user has.
 _TO_PIP = {"pip._internal.utils.virtualenv": _deny, "pip._internal.utils.misc": _allow,
            "pip._internal.req.req_uninstall": _keep_environment}
-_TO_LIBRARIES = {"matplotlib": _give_font_list, "matplotlib.font_manager": _add_fonts, "playwright": _give_browser,
-                 "plotly.io._kaleido": _draw_for_plotly, "vl_convert": _give_fonts_of_svg}
+_TO_LIBRARIES = {"matplotlib": _give_font_list, "matplotlib.font_manager": _add_fonts, "matplotlib._mathtext": _add_fonts_to_formulas,
+                 "matplotlib.pyplot": _tell_of_show, "playwright": _give_browser, "plotly.io._kaleido": _draw_for_plotly,
+                 "plotly.io._renderers": _tell_of_show_of_plotly, "vl_convert": _give_fonts_of_svg}
 
 site.execsitecustomize = _use_user_site

@@ -65,6 +65,62 @@ bool has_kana(std::string_view text) {
   return kana >= 2;
 }
 
+// Counts characters of two bytes by what they would be in the encodings of Asia.
+struct Pairs {
+  std::size_t letters = 0;  // all but signs, which are the same in all of these
+  std::size_t korean = 0;
+  std::size_t rare_korean = 0;  // that UHC has beyond EUC-KR
+  std::size_t big5 = 0;         // its commonest
+  std::size_t low = 0;          // that end with a byte of ASCII
+  std::size_t kana = 0;         // as EUC-JP has it
+};
+
+bool is_behind_rare_korean(std::uint8_t byte) {
+  return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a) ||
+         (byte >= 0x81 && byte <= 0xa0);
+}
+
+Pairs pairs_of(std::string_view text) {
+  Pairs pairs;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const std::uint8_t first = byte_at(text, i);
+    const std::uint8_t second = byte_at(text, i + 1);
+    if (first < 0x81 || first == 0xff || second < 0x40 || second == 0xff) continue;
+    ++i;
+    const bool is_high = second >= 0xa1;
+    if (first >= 0xa1 && first <= 0xa3 && is_high) continue;
+    const bool is_low = second <= 0x7e;
+    ++pairs.letters;
+    if (first >= 0xb0 && first <= 0xc8 && is_high) ++pairs.korean;
+    const bool is_rare = first <= 0xc6 && is_behind_rare_korean(second);
+    if (is_rare || (first <= 0xa0 && is_high)) ++pairs.rare_korean;
+    if (first >= 0xa4 && first <= 0xc6 && (is_high || is_low)) ++pairs.big5;
+    if (is_low) ++pairs.low;
+    if (first >= 0xa4 && first <= 0xa5 && is_high) ++pairs.kana;
+  }
+  return pairs;
+}
+
+// Returns the encoding whose commonest characters nearly all of them are; an empty name where that
+// is none of these, or there are few.
+std::string likely_of_pairs(std::string_view text) {
+  constexpr std::size_t kKoreanLeast = 8;
+  constexpr std::size_t kBig5Least = 4;
+  constexpr std::size_t kKanaLeast = 2;
+  const Pairs pairs = pairs_of(text);
+  const auto are_nearly_all = [&](std::size_t count) { return count * 20 >= pairs.letters * 19; };
+  if (pairs.letters >= kKoreanLeast && are_nearly_all(pairs.korean + pairs.rare_korean) &&
+      pairs.rare_korean * 5 <= pairs.letters) {
+    return "cp949";
+  }
+  if (pairs.letters >= kBig5Least && are_nearly_all(pairs.big5) &&
+      pairs.low * 10 >= pairs.letters) {
+    return "big5";
+  }
+  const bool is_japanese = pairs.kana >= kKanaLeast && pairs.kana * 5 >= pairs.letters;
+  return is_japanese && pairs.low == 0 ? "euc_jp" : "";
+}
+
 // Returns whether there are characters of UTF-8, and hardly any byte that is of none.
 bool is_nearly_utf8(std::string_view text) {
   constexpr std::size_t kRightForOneWrong = 2;
@@ -132,10 +188,12 @@ std::vector<std::string> candidates_for(std::string_view text) {
       names = {"cp1252", "cp1250"};
     }
   }
+  const std::string likely = has_kana(text) ? "" : likely_of_pairs(text);
+  if (!likely.empty()) names.push_back(likely);
   for (const char* name :
-       {is_shift_jis ? "shift_jis" : "gb18030", is_shift_jis ? "gb18030" : "euc_kr", "big5",
-        "euc_jp", is_shift_jis ? "euc_kr" : "shift_jis"}) {
-    names.emplace_back(name);
+       {is_shift_jis ? "shift_jis" : "gb18030", is_shift_jis ? "gb18030" : "cp949", "big5",
+        "euc_jp", is_shift_jis ? "cp949" : "shift_jis"}) {
+    if (name != likely) names.emplace_back(name);
   }
   return names;
 }

@@ -403,7 +403,9 @@ enum class Extent { kFolded, kWhole };
 // Where directories are folded nothing can follow: what is in them comes behind them.
 std::string told_of_rest(const sandbox::files::ListResult& listed, const json& reply) {
   const auto next = reply.find("next_after");
-  if (next != reply.end()) return " (truncated: go on with after " + next->dump() + ")";
+  if (next != reply.end()) {
+    return " (truncated: go on with after " + next->dump() + ")";
+  }
   if (listed.truncated && !listed.goes_on) {
     return " (truncated: list a directory below, or with changed_since)";
   }
@@ -448,8 +450,10 @@ Reply reply_of_list(const sandbox::files::ListResult& listed, const std::optiona
   if (lacks_only_the_rest && folded.empty() && !entries.empty()) {
     structured["next_after"] = entries.back()["path"];
   }
-  reply.text = one_line(shown_path(listed.path)) + ": " + std::to_string(entries.size()) +
-               " entries" + (is_cut ? told_of_rest(listed, structured) : "") + "\n" + reply.text;
+  reply.text = one_line(shown_path(listed.path)) +
+               (structured.contains("next_after") ? ": the next " : ": ") +
+               std::to_string(entries.size()) + " entries" +
+               (is_cut ? told_of_rest(listed, structured) : "") + "\n" + reply.text;
   if (!folded.empty()) {
     reply.text += "list_files with the path of a directory shows what is in it\n";
   }

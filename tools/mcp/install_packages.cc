@@ -1,6 +1,8 @@
 // install_packages: pip and npm as code would call them, where the session's network allows it.
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -25,13 +27,43 @@ namespace {
 
 constexpr std::size_t kPackageBytesMax = 500;
 
+// An option of a manager's, as people put it among the packages, and how it is passed on.
+struct Option {
+  std::string_view name;
+  std::string_view passed;
+  bool has_value = false;  // a file or a folder: behind a blank or "=", or the next item
+};
+
+constexpr Option kPipOptions[] = {
+    {"-r", "-r", true},
+    {"--requirement", "-r", true},
+    {"-e", "-e", true},
+    {"--editable", "-e", true},
+    {"-U", "--upgrade"},
+    {"--upgrade", "--upgrade"},
+    {"--pre", "--pre"},
+    {"--no-deps", "--no-deps"},
+    {"--force-reinstall", "--force-reinstall"},
+};
+constexpr Option kNpmOptions[] = {
+    {"-D", "--save-dev"},
+    {"--save-dev", "--save-dev"},
+    {"-E", "--save-exact"},
+    {"--save-exact", "--save-exact"},
+    {"--legacy-peer-deps", "--legacy-peer-deps"},
+    {"-f", "--force"},
+    {"--force", "--force"},
+};
+
 struct PackageManager {
   const char* name;
   const char* command;  // to which the packages are added
+  std::span<const Option> options;
 };
 
-constexpr PackageManager kManagers[] = {{"pip", "python3 /run/hutch/runners/install/pip.py"},
-                                        {"npm", "node /run/hutch/runners/install/npm.mjs"}};
+constexpr PackageManager kManagers[] = {
+    {"pip", "python3 /run/hutch/runners/install/pip.py", kPipOptions},
+    {"npm", "node /run/hutch/runners/install/npm.mjs", kNpmOptions}};
 constexpr const char* kApt = "apt";
 
 PackageManager manager_named(const std::string& name) {
@@ -40,7 +72,7 @@ PackageManager manager_named(const std::string& name) {
 }
 
 // As one word of bash.
-base::Result<std::string> quoted(const std::string& package) {
+base::Result<std::string> as_word(const std::string& package) {
   if (package.empty() || package.size() > kPackageBytesMax ||
       std::any_of(package.begin(), package.end(),
                   [](char c) { return static_cast<unsigned char>(c) < ' '; })) {
@@ -53,28 +85,61 @@ base::Result<std::string> quoted(const std::string& package) {
   return word + "'";
 }
 
-// pip's own spelling of a file that names packages, as people write it.
-std::optional<std::string> requirements_in(const std::string& package) {
-  for (const std::string option : {"-r ", "--requirement ", "--requirement="}) {
-    if (package.starts_with(option)) return package.substr(option.size());
+base::Error no_such_option(const PackageManager& manager, std::string_view option) {
+  std::string known;
+  for (const Option& one : manager.options) base::append_part(known, std::string(one.name));
+  return base::error(Error::Kind::kInvalid,
+                     "packages: " + base::echoed(std::string(option)) + " is no package, and of " +
+                         manager.name + "'s options these can stand here: " + known +
+                         "; run_code with bash calls " + manager.name + " itself, with any");
+}
+
+// Returns the names in an item that is several, with blanks or commas between; else the item.
+std::vector<std::string> names_in(const std::string& item) {
+  constexpr std::string_view kOfNames =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.[]";
+  constexpr std::string_view kBetween = ", ";
+  if (item.find_first_not_of(std::string(kOfNames) + std::string(kBetween)) != item.npos) {
+    return {item};
   }
-  return std::nullopt;
+  std::vector<std::string> names;
+  for (std::size_t at = item.find_first_not_of(kBetween); at != item.npos;) {
+    const std::size_t end = std::min(item.find_first_of(kBetween, at), item.size());
+    names.push_back(item.substr(at, end - at));
+    at = item.find_first_not_of(kBetween, end);
+  }
+  return names.empty() ? std::vector<std::string>{item} : names;
 }
 
 base::Result<std::string> command_of(const PackageManager& manager,
                                      const std::vector<std::string>& packages) {
-  std::string files;
+  std::string options;
   std::string names;
-  for (const std::string& package : packages) {
-    const auto file = manager.name == std::string_view("pip") ? requirements_in(package)
-                                                              : std::optional<std::string>();
-    if (file) {
-      files += " -r " + TRY(quoted(*file));
-    } else {
-      names += " " + TRY(quoted(package));
+  const Option* open = nullptr;  // Its value is the next item.
+  for (std::string item : packages) {
+    if (open == nullptr && item.starts_with('-')) {
+      const std::size_t end = std::min(item.find_first_of(" ="), item.size());
+      const auto known = std::find_if(
+          manager.options.begin(), manager.options.end(),
+          [&](const Option& one) { return std::string_view(item).substr(0, end) == one.name; });
+      if (known == manager.options.end()) return no_such_option(manager, item);
+      options.append(" ").append(known->passed);
+      if (known->has_value) open = &*known;
+      item.erase(0, end + 1);
+      if (item.empty()) continue;
     }
+    if (open != nullptr) {
+      options += " " + TRY(as_word(item));
+      open = nullptr;
+      continue;
+    }
+    for (const std::string& name : names_in(item)) names += " " + TRY(as_word(name));
   }
-  return manager.command + files + (names.empty() ? "" : " --" + names);
+  if (open != nullptr) {
+    return base::error(Error::Kind::kInvalid,
+                       "packages: " + std::string(open->name) + " names no file or folder");
+  }
+  return manager.command + options + (names.empty() ? "" : " --" + names);
 }
 
 // For who waits for them: "pip numpy, pandas". A list that is too long ends in dots, by which

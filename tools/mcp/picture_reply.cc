@@ -92,8 +92,10 @@ Reply reply_of(const sandbox::files::ReadResult& file, const std::string& mime_t
   return reply;
 }
 
+// `how` it was drawn is said of one that is smaller than the whole; of others pictures.py says it.
 Reply with_drawn(Reply reply, const std::string& how, const Smaller& drawn) {
-  const std::string note = how + drawn.told;
+  const std::string note =
+      drawn.told.starts_with("as a JPEG") ? "drawn " + drawn.told : how + ": " + drawn.told;
   reply.structured["note"] = note;
   reply.text += ", " + note;
   add_image(reply, drawn.jpeg, kJpeg);
@@ -129,7 +131,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
                            " at most), and not drawn smaller: " + smaller.told +
                            ". share_file gives it to the user; encoding base64 reads its bytes");
   }
-  return with_drawn(std::move(reply), "drawn smaller: ", smaller);
+  return with_drawn(std::move(reply), "drawn smaller", smaller);
 }
 
 bool is_drawn_first(const std::string& mime_type) {
@@ -146,7 +148,7 @@ base::Result<std::optional<Reply>> redrawn_reply(const Services& services,
   // Its bytes are an answer too, which is neither waited for nor lost because it is not drawn.
   const auto drawn = draw_smaller(services, session, files, file.path, Places::kDoWithout, context);
   if (!drawn.ok() || drawn.value().jpeg.empty()) return std::optional<Reply>();
-  return std::optional(with_drawn(reply_of(file, mime_type), "drawn as JPEG: ", drawn.value()));
+  return std::optional(with_drawn(reply_of(file, mime_type), "drawn as JPEG", drawn.value()));
 }
 
 }  // namespace tools

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -293,9 +294,22 @@ void add_output(std::string& text, const json& run, const json& output, std::siz
   }
 }
 
+// So much of a message is like no other; an answer has the head and the tail of a longer one.
+constexpr std::size_t kMessageHeadBytes = 400;
+
+// Whether a line of the traceback has the name and goes on with the message, as node writes it:
+// "Error [SQLError]: no such table", "TypeError [ERR_INVALID_URL]: Invalid URL".
+bool is_told_by_node(const std::string& name, const std::string& message,
+                     const std::string& traceback) {
+  const std::size_t at = traceback.find("]: " + message.substr(0, kMessageHeadBytes));
+  if (message.empty() || at == std::string::npos) return false;
+  const std::size_t line = traceback.rfind('\n', at) + 1;
+  return traceback.substr(line, at - line).find(name) != std::string::npos;
+}
+
 // Whether the traceback says it, be it with the place on a line of its own.
 bool is_told(const std::string& said, const std::string& traceback) {
-  if (traceback.find(said) != std::string::npos) return true;
+  if (traceback.find(said.substr(0, kMessageHeadBytes)) != std::string::npos) return true;
   const std::size_t place = std::min(said.find(" (statement "), said.rfind(" ("));
   return said.ends_with(')') && place != std::string::npos &&
          traceback.find(said.substr(0, place) + "\n") != std::string::npos;
@@ -305,9 +319,9 @@ bool is_told(const std::string& said, const std::string& traceback) {
 // nothing needs no more than that: so it is wherever code fails.
 void add_error(std::string& text, const json& failure, const std::string& stderr_text) {
   const std::string message = base::string_or(failure, "message");
-  const std::string said =
-      failure["name"].get<std::string>() + (message.empty() ? "" : ": " + message);
-  const bool told = is_told(said, stderr_text);
+  const auto name = failure["name"].get<std::string>();
+  const std::string said = name + (message.empty() ? "" : ": " + message);
+  const bool told = is_told(said, stderr_text) || is_told_by_node(name, message, stderr_text);
   const bool is_exit = failure["cause"] == "exit" && failure["name"] == "ExitStatus";
   if (((told && failure["cause"] == "exception") || is_exit) && !failure.contains("lost")) return;
   text += "error (" + failure["cause"].get<std::string>() + ")" + (told ? "" : ": " + said) + "\n";
@@ -329,6 +343,7 @@ std::string line_of_change(const json& change, const std::string& name, const ch
 void add_changes(std::string& text, const json& value) {
   constexpr std::size_t kManyInAFolder = 4;
   constexpr std::size_t kLinesOfChangesMax = 40;
+  constexpr std::size_t kNamesInAFolderMax = 20;
   using Group = std::pair<std::string, std::string>;  // change and folder
   std::map<Group, std::vector<const json*>> groups;
   for (const json& change : value["files_changed"]) {
@@ -355,7 +370,9 @@ void add_changes(std::string& text, const json& value) {
     if (are_many) {
       text += what + " in " + one_line(folder) + (what == "deleted" ? ":" : " (with their bytes):");
     }
-    for (const json* change : changes) {
+    const std::size_t shown =
+        are_many ? std::min(changes.size(), kNamesInAFolderMax) : changes.size();
+    for (const json* change : std::span(changes).first(shown)) {
       const std::string path = (*change)["path"].get<std::string>();
       if (are_many) {
         text += (change == changes.front() ? " " : ", ") +
@@ -363,6 +380,9 @@ void add_changes(std::string& text, const json& value) {
       } else {
         text += what + " " + line_of_change(*change, path, " bytes") + "\n";
       }
+    }
+    if (shown < changes.size()) {
+      text += " and " + std::to_string(changes.size() - shown) + " more";
     }
     if (are_many) text += "\n";
   }

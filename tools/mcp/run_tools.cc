@@ -17,6 +17,7 @@
 #include "sessions/sessions.h"
 #include "tools/languages.h"
 #include "tools/mcp/call_session.h"
+#include "tools/mcp/left_running.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/text_window.h"
@@ -374,9 +375,10 @@ mcp::Tool get_run(const Services& services) {
             left, milliseconds(0), std::chrono::seconds(arguments.integer("wait_seconds", 0)));
         // Who only looks leaves a paused session as it is; who waits would do so in vain.
         options.wakes = options.timeout.count() > 0;
-        const RunState state =
+        RunState state =
             TRY(services.runs.wait(context.principal().id, arguments.text("run_id"), options,
                                    context.cancelled(), sessions::Reader::kLater));
+        drop_ended(services, context.principal().id, state);
         return reply_of_run(services, state, session_name_of(services, context, state), out, err);
       });
 }

@@ -15,6 +15,29 @@ __hutch_explain() {
   return 1
 }
 
+# Says so of a call, $1 and its arguments: of what `sudo` is to run, where that is what cannot be.
+__hutch_explain_call() {
+  __hutch_called=$1
+  [ "$1" = sudo ] && for __hutch_word in "$@"; do
+    case $__hutch_word in
+      sudo | -* | *=*) ;;
+      *)
+        __hutch_explain "$__hutch_word" && return
+        break
+        ;;
+    esac
+  done
+  __hutch_explain "$__hutch_called"
+}
+
+# Succeeds where the arguments are those of an editor that is to sit at a terminal, and there is none.
+__hutch_is_blind_editor() {
+  [ ! -t 0 ] || return 1
+  case " $* " in
+    *" -e"* | *" -s "* | *" -c "* | *" -batch "* | *" --batch "* | *" --version "* | *" --help "*) return 1 ;;
+  esac
+}
+
 # Says how files come and go in a session, after code that names $1, a path of another machine.
 __hutch_explain_path() {
   case $1 in
@@ -35,11 +58,19 @@ case $0 in
     for folder in /usr/local/bin /usr/bin /usr/sbin; do
       [ ! -x "$folder/$name" ] || break
     done
+    case $name in
+      vi | vim | nano | emacs | pico | mcedit)
+        if __hutch_is_blind_editor "$@"; then
+          __hutch_explain "$name" >&2
+          exit 1
+        fi
+        ;;
+    esac
     "$folder/$name" "$@"
     status=$?
     case $status in
       0 | 130 | 141) ;; # it did, or somebody did not want all of it
-      *) __hutch_explain "$name" >&2 ;;
+      *) __hutch_explain_call "$name" "$@" >&2 ;;
     esac
     exit "$status"
     ;;

@@ -119,11 +119,14 @@ kill() {
   builtin return "$status"
 }
 
-# Without arguments it is the builtin's: an earlier run may have left a server, which has no end.
+# Without arguments it is the builtin's: an earlier run may have left a server, which has no end. Where nothing else can
+# be meant, it says so.
 wait() {
   local argument __hutch_pid
   local -i status=0
   if [[ $# -eq 0 || $1 == -* ]]; then
+    builtin jobs -p >|"$__hutch_listed"
+    [[ $# -gt 0 || -s $__hutch_listed || $BASHPID != $$ ]] || __hutch_name_left
     builtin wait "$@"
     builtin return
   fi
@@ -139,6 +142,17 @@ wait() {
     fi
   done
   builtin return "$status"
+}
+
+# Names the first job of an earlier run that goes on.
+__hutch_name_left() {
+  local line number pid started command
+  for line in "${__hutch_left[@]}"; do
+    IFS=' ' builtin read -r number pid started command <<<"$line"
+    [[ $(__hutch_started "$pid") == "$started" ]] || continue
+    builtin echo "hutch: $command (pid $pid) of an earlier run goes on, and was not waited for: wait $pid does" >&2
+    builtin return
+  done
 }
 
 disown() {

@@ -10,5 +10,5 @@ case ${BASH_SOURCE[2]-} in
   *) builtin printf '%s: ' "${BASH_SOURCE[2]}" ;;
 esac >&2
 builtin printf 'line %s: %s: command not found\n' "${BASH_LINENO[1]}" "$1" >&2
-builtin . "$__hutch_place/explain.sh" && __hutch_explain "$1" "${__hutch_place%/*}/absent_programs.txt" >&2 || builtin :
+builtin . "$__hutch_place/explain.sh" && __hutch_explain_call "$@" >&2 || builtin :
 builtin return 127

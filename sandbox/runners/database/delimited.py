@@ -10,6 +10,9 @@ _DELIMITERS = ",;\t|"
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,18})$")
 _REAL = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*|(?=[eE]))|\.\d+)(?:[eE][+-]?\d{1,2})?$")
 _BOOLEANS = {"false": 0, "true": 1}
+_LOOKED_AT = 1 << 16  # bytes
+_WITH_DECIMAL_COMMA = re.compile(r"-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$")
+_WITH_DECIMAL_POINT = re.compile(r"-?\d+\.\d+$")
 _OTHER_WAYS = "pandas.read_csv in Python reads it, and its DataFrames are tables here"
 
 
@@ -33,6 +36,26 @@ def read_delimited(path):
     return header, [{"BOOLEAN": "INTEGER"}.get(kind, kind or "TEXT") for kind in kinds], rows
 
 
+def options_of_pandas(path, encoding):
+    """The arguments that pd.read_csv() needs beside the encoding, as far as the beginning of the file shows."""
+    import gzip
+
+    try:
+        with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+            data = file.read(_LOOKED_AT)
+        header, *lines = data.decode(encoding, errors="replace").splitlines()
+    except (OSError, EOFError, LookupError, ValueError):
+        return ""
+    separator = max(";\t", key=header.count)
+    if header.count(separator) <= header.count(","):
+        return ""
+    fields = [field.strip().strip('"') for line in lines[:-1 if len(data) == _LOOKED_AT else None] for field in line.split(separator)]
+    with_commas = list(filter(_WITH_DECIMAL_COMMA.match, fields))
+    if not with_commas or any(map(_WITH_DECIMAL_POINT.match, fields)):
+        return f", sep={separator!r}"
+    return f", sep={separator!r}, decimal=','" + (", thousands='.'" if any("." in field for field in with_commas) else "")
+
+
 def _lines(path):
     csv.field_size_limit(1 << 30)
     width, line = None, 0
@@ -52,6 +75,7 @@ def _lines(path):
 
         encodings = text_encodings.of_file(path)
         looks = f"looks like {text_encodings.in_words(encodings)}" if encodings else "encoding=…"
+        looks += options_of_pandas(path, encodings[0]).replace(", sep", "; with sep") if encodings else ""
         raise ValueError(f"{path} is not UTF-8 ({error.reason}); {_OTHER_WAYS} ({looks})") from None
     except csv.Error as error:
         raise ValueError(f"{path}, after line {line}: {error}; is a quote not closed there? {_OTHER_WAYS}") from None

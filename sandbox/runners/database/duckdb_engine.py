@@ -12,13 +12,14 @@ import time
 
 import duckdb
 
-from hutch_runner import duckdb_hints, foreign_files
+from hutch_runner import duckdb_hints, foreign_files, intervals
 from hutch_runner.attached_files import AttachedFiles
 from hutch_runner.duckdb_start import connect
 from hutch_runner.engine import WAIT_SECONDS, WHO_HOLDS_IT, Answer, table_over_frame
 from hutch_runner.data_frames import register
 from hutch_runner.frame_queries import Rows
 from hutch_runner.parameters import converted, without_numpy
+from hutch_runner.temporary_tables import TemporaryTables
 from hutch_runner.unread_files import words_for_missing
 
 SESSION = "session"  # the name under which the file is attached
@@ -69,16 +70,19 @@ class Statement:
 class DuckdbEngine:
     name = "DuckDB"
     version = duckdb.__version__
+    others_meanwhile = "cannot use the session's database"
     errors = (duckdb.Error, OSError, ValueError, LookupError, RuntimeError)
 
     def __init__(self, path, frames):
         self.interrupted = False
+        self.has_intervals_beside = False  # see intervals.chosen_of(), which the caller of execute() is to ask then
         self._path = path
         self._frames = frames
         self._framed = []
         self._notes = []
         self._told = set()  # notes that a session has once
         self._attached_files = AttachedFiles(os.path.dirname(path))
+        self._temporary_tables = TemporaryTables(os.path.dirname(path))
         self._held = set()  # files of them that DuckDB has open here, which no other process can have
         self._copies = {}  # databases of them that are in memory here, by name
         self._looked_at = set()  # files whose columns have been looked at
@@ -135,7 +139,8 @@ class DuckdbEngine:
             return
         deadline = time.monotonic() + WAIT_SECONDS
         while not self._attach():
-            self.check_interrupt()
+            if self.interrupted:
+                raise KeyboardInterrupt(f"it waited for the session's database; {WHO_HOLDS_IT}")
             if time.monotonic() > deadline:
                 raise OSError(f"the session's database is held; {WHO_HOLDS_IT}")
             time.sleep(0.01)  # DuckDB cannot wait for the lock itself
@@ -196,25 +201,66 @@ class DuckdbEngine:
         before = self._databases() if statement.kind in _ATTACHES else None
         self._is_plain = self._is_plain and self._leaves_connection(statement)
         asked = None if parameters else self._ask_python(statement)
-        if asked is not None:
+        if asked is not None and not any(intervals.is_one(kind) for _, kind in asked[0]):  # which have lost their months
             self._seen |= asked[2]
             return Answer(asked[0], Rows(asked[1]))
         if not self.is_aborted:
             self._add_frames(statement)
         changed = self._copies_changed_by(statement)
-        cursor = self._execute(statement, converted(parameters, without_numpy))
+        cursor, columns = self._with_intervals(statement, converted(parameters, without_numpy))
         for copy in changed:
             copy.is_changed = True
-        answer = self._answer_of(statement, cursor)
+        answer = self._answer_of(statement, cursor, columns)
         if before is not None:
             self._note_attached(before, statement.text)
         if _READS_CSV.search(statement.text) and statement.kind != "COPY":
             self._tell_of_columns(statement.text)
         if statement.kind in _MAKES_TABLES:
+            self._temporary_tables.note_made_by(statement.text)
             self._give_way_to_tables(statement.text.lower())
         return answer
 
-    def _answer_of(self, statement, cursor):
+    def _with_intervals(self, statement, parameters):
+        """The cursor, and its columns as the statement gives them."""
+        is_query = statement.kind == "SELECT"
+        columns = self._described(statement) if is_query and not parameters and not self.is_aborted and intervals.may_be_in(statement.text) else None
+        cursor = None
+        if columns is None or not any(intervals.is_one(kind) for _, kind in columns):
+            cursor = self._execute(statement, parameters)
+            columns = [(column[0], str(column[1])) for column in cursor.description or ()]
+        again = intervals.as_text(statement.text, columns, self.has_intervals_beside) if is_query else None
+        parsed = self._parsed(again) if again else None
+        if parsed is None:
+            return cursor or self._execute(statement, parameters), columns
+        try:
+            return self._connection.execute(parsed, parameters or None), columns
+        except (duckdb.Error, RuntimeError) as error:
+            self.is_aborted = self.in_transaction
+            if self.interrupted or isinstance(error, duckdb.InterruptException):
+                raise KeyboardInterrupt from None
+            if self.in_transaction:
+                raise
+            return self._execute(statement, parameters), columns  # which tells what fails, in the user's own words
+
+    def _described(self, statement):
+        """None where it fails: the statement itself then tells why."""
+        if self.in_transaction:
+            return None  # which such a failure would end
+        try:
+            rows = self._connection.execute(f"DESCRIBE {statement.text}").fetchall()
+            return [(str(row[0]), str(row[1])) for row in rows]
+        except (duckdb.Error, RuntimeError):
+            self.check_interrupt()
+            return None
+
+    def _parsed(self, sql):
+        try:
+            [parsed] = self._parser.extract_statements(sql)
+        except (duckdb.Error, ValueError):
+            return None
+        return parsed if parsed.type.name == "SELECT" else None
+
+    def _answer_of(self, statement, cursor, columns):
         if statement.kind == "TRANSACTION":
             was_aborted, self.is_aborted = self.is_aborted, False
             self.in_transaction = _BEGINS.match(statement.text) is not None
@@ -222,7 +268,6 @@ class DuckdbEngine:
                 raise duckdb.TransactionException("TransactionContext Error: nothing is committed: an earlier statement of the "
                                                   "transaction failed, and it was rolled back")
         expected = [one.name for one in statement.parsed.expected_result_type]
-        columns = [(column[0], str(column[1])) for column in cursor.description or ()]
         if "QUERY_RESULT" in expected and (expected == ["QUERY_RESULT"] or columns != [("Count", "BIGINT")]):
             return Answer(columns, cursor)
         if "CHANGED_ROWS" in expected:
@@ -396,7 +441,7 @@ class DuckdbEngine:
             return False
         if not same and self._is_table(name):
             if self._frames.has(name):
-                self._tell_once(table_over_frame(name))
+                self._tell_of_table(name)
             return False
         frame = self._frames.find(name, self.check_interrupt)
         if frame is not None:
@@ -416,7 +461,7 @@ class DuckdbEngine:
             if name in self._framed:
                 self._remove_frame(name)
                 self._framed.remove(name)
-            self._tell_once(table_over_frame(name))
+            self._tell_of_table(name)
 
     def _tell_of_columns(self, sql):
         """Tells it once of each file."""
@@ -445,15 +490,19 @@ class DuckdbEngine:
         orders = {(first, second, year): "day", (second, first, year): "month"}  # some read the year first
         return orders.get(tuple(read[0]), "") if later == [(0,)] else ""
 
-    def _tell_once(self, note):
-        if note and note not in self._told:
-            self._told.add(note)
+    def _tell_of_table(self, name):
+        """Tells it once, and again when Python has run since: its DataFrame may be another."""
+        self._tell_once(table_over_frame(name), self._frames.version())
+
+    def _tell_once(self, note, version=None):
+        if note and (note, version) not in self._told:
+            self._told.add((note, version))
             self._notes.append(note)
 
     def _why_missing(self, name):
         if _is_a_files(name):
             return words_for_missing(name) if "/" in name or foreign_files.is_workbook(name) else ""  # `a.b` may be a table of a schema
-        return self._frames.why_missing(name)
+        return self._temporary_tables.why_missing(name) or self._frames.why_missing(name)
 
     def _names_in(self, sql):
         """Tables that a statement names without their database or schema."""

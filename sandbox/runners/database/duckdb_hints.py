@@ -2,7 +2,8 @@
 
 import re
 
-from hutch_runner import foreign_paths
+from hutch_runner import delimited, foreign_paths
+from hutch_runner.unread_files import DOCUMENTS, IS_DOCUMENT
 
 CANDIDATES_MAX = 3  # functions that an error lists, and one more where that is all
 
@@ -23,6 +24,8 @@ _PATH = r"""["']([^"'\n]+\.\w+)["']"""
 _FILE_LIST = r"\n+((?:Possible Solution: .*\n)*)\n*((?:  \w+ = ?.*\n)+)\n*"
 _SEARCHED = r"(?m)^(?:The search space used was:|(?:Delimiter|Quote/Escape|Comment) Candidates: .*|Encoding: .*)\n"
 _NO_FILE = r'No files found that match the pattern "|Cannot open file "|Table with name \S*[/.].* does not exist|Failed to create directory "'
+_UNKNOWN_FILE = r'(No extension found that is capable of reading the file "([^"\n]+)")\n\* If this file is [^\n]*'
+_OF_ITS_OWN = r'(?m)^Did you mean "(?:\w+\.)*(?:pg|sqlite|duckdb)_\w+"[^\n]*\n\n?'  # tables of DuckDB, which nobody has meant
 _COPY_TO = r"(?is)\bTO\s+'([^']+)'"
 _TO_WORKBOOK = r"""(?is)\bTO\s+'[^']+\.(?:xlsx?|ods)'|\bFORMAT\s+["']?(?:xlsx?|excel)\b"""
 
@@ -55,6 +58,9 @@ def of_view(message, sql, data_frames):
 def shortened(message):
     """With few of the functions that were not meant: those whose types are most like the ones that were given; and of the form of a
     file what may be wrong."""
+    message = re.sub(_OF_ITS_OWN, "\n", message)
+    if (unread := re.search(_UNKNOWN_FILE, message)) and unread[2].lower().endswith(DOCUMENTS):
+        return f"{message[:unread.start()]}{unread[1]}: {IS_DOCUMENT}{message[unread.end():]}"
     if "  sample_size = " in message:
         return re.sub(_FILE_LIST, _of_file_list, message, count=1)
     if "Error when sniffing file" in message:
@@ -115,7 +121,8 @@ def _way_to_decode(message, sql, refused):
         return f"({path} looks like {looks}: open({path!r}, encoding={first!r}).read() in Python reads it)\n" if looks else ""
     ours = first if first == "utf-16" else "latin-1" if text_encodings.is_latin(path, encodings) else ""
     own = f"read_csv({path!r}, encoding={ours!r}) here, or " if ours and ours != refused else ""
-    way = f"df = pd.read_csv({path!r}, encoding={first!r})" if looks else f"df = pd.read_csv({path!r}, encoding_errors='replace')"
+    encoding = f"encoding={first!r}" if looks else "encoding_errors='replace'"
+    way = f"df = pd.read_csv({path!r}, {encoding}{delimited.options_of_pandas(path, first or 'utf-8')})"
     what = f"{path} looks like {looks}" if looks else "bytes of it are no UTF-8"
     return f"({what}: {own}{way} in Python, which is a table here; ignore_errors leaves rows out)\n"
 

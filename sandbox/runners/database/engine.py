@@ -7,6 +7,7 @@ An engine is made by open_engine() and has
   statements(code)         what to execute, one after the other
   execute(statement, parameters)    its Answer
   in_transaction           whether the user has one open
+  others_meanwhile         how that is for other processes of the session, in words
   is_aborted               whether a statement that failed has made it one that is rolled back whatever ends it
   failed(error)            a statement did, or its rows; None: it was interrupted
   errors                   the exceptions that are the statement's own fault
@@ -22,9 +23,16 @@ WAIT_SECONDS = 10  # for a run of another process that holds the database
 WHO_HOLDS_IT = ("another language of this session (SQL, or hutch.sql() in Python or JavaScript) or a background run "
                 "has an open transaction: COMMIT or ROLLBACK there, or let the run end, and try again")
 
+_TABLE_LIKE = ("list", "dict", "ndarray")
+
 
 def table_over_frame(name):
     return f"{name} is the table now, not Python's DataFrame"
+
+
+def way_to_frame(name, kind):
+    """Says of some types how a DataFrame comes of the variable."""
+    return f": {name} = pd.DataFrame({name}) makes it one" if kind in _TABLE_LIKE else ""
 
 
 class FrameSource:
@@ -38,6 +46,10 @@ class FrameSource:
     def has(self, name):
         """Whether find() would find one, where that can be told at once."""
         return False
+
+    def version(self):
+        """Something else when they may be others."""
+        return None
 
     def query(self, sql, names, check_interrupt):
         """The answer to a query of the DataFrames `names` alone, as its columns and rows, where they lie; or None."""

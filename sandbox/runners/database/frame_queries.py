@@ -14,7 +14,7 @@ import time
 
 from hutch_runner import duckdb_start
 from hutch_runner.folders import remove_folder
-from hutch_runner.python_frames import IDLE_SECONDS, Replies, busy_words, connect
+from hutch_runner.python_frames import IDLE_SECONDS, Replies, busy_words, connect, saying_what_it_waits_for
 
 ANSWER_BYTES_MAX = 64 << 20
 END_SECONDS = 1
@@ -56,13 +56,14 @@ class FrameQueries:
             import socket
             self._connection = connect(socket)
             self._replies = Replies(self._connection, check_interrupt)
-        self._replies.check_interrupt = check_interrupt
+        self._replies.check_interrupt = saying_what_it_waits_for(check_interrupt) if is_new else check_interrupt
         self._connection.sendall(json.dumps(question).encode() + b"\n")
         if is_new:
             accepted = self._replies.next(IDLE_SECONDS)
             if accepted is None:
                 raise LookupError(f"no such table: {question['names'][0]}; if it is a DataFrame: {busy_words()}")
             self._copy = accepted.get("process")
+            self._replies.check_interrupt = check_interrupt
         return self._replies.next(math.inf)
 
 

@@ -14,6 +14,7 @@ from hutch_runner.files import FileTables, quoted
 from hutch_runner.parameters import converted, for_sqlite
 from hutch_runner.sqlite_hints import asked_columns_of, hint, hint_of_lock, hint_of_unseen, hint_of_view, is_called
 from hutch_runner.statements import split_statements
+from hutch_runner.temporary_tables import TemporaryTables
 from hutch_runner.unread_files import is_a_files, words_for_unread
 
 STEPS_BETWEEN_CHECKS = 2000  # steps of SQLite's virtual machine: some microseconds
@@ -21,12 +22,14 @@ UNKNOWN_TABLES_MAX = 20  # files and DataFrames that one statement may name
 _CHANGES_CONNECTION = re.compile(r"\b(?:TEMP|TEMPORARY|PRAGMA)\b", re.IGNORECASE)
 _ATTACHES = re.compile(r"(ATTACH|DETACH)\b", re.IGNORECASE)
 _MAKES_TABLES = re.compile(r"(?:CREATE|ALTER)\b", re.IGNORECASE)
+_SOURCES = re.compile(r"""\b(?:FROM|JOIN)\s+("[^"]+"|[^\W\d]\w*)""", re.IGNORECASE)
 _MISSING = re.compile(r"no such table: (?:main\.|temp\.)?(.+)", re.DOTALL)
 
 
 class SqliteEngine:
     name = "SQLite"
     version = sqlite3.sqlite_version
+    others_meanwhile = "see nothing of it, and cannot write"
     errors = (sqlite3.Error, sqlite3.Warning, OSError, ValueError, LookupError)
     is_aborted = False  # a statement that fails leaves its transaction as it was, or rolls it back
 
@@ -39,7 +42,9 @@ class SqliteEngine:
         self._framed = []  # names of the DataFrames that are tables now
         self._is_plain = True
         self._notes = []
+        self._told = set()
         self._attached_files = AttachedFiles(os.path.dirname(path))
+        self._temporary_tables = TemporaryTables(os.path.dirname(path))
         self._looked_at = set()  # files whose columns have been looked at
 
     @property
@@ -87,10 +92,9 @@ class SqliteEngine:
         return split_statements(code)
 
     def take_notes(self):
+        for name in filter(self._has_table, self._framed):
+            self._tell_of_table(name)
         notes, self._notes = self._notes, []
-        for name in self._framed:
-            if self._has_table(name):
-                notes.append(table_over_frame(name))
         return notes
 
     def execute(self, statement, parameters=()):
@@ -107,6 +111,7 @@ class SqliteEngine:
         self._load_what_is_described(asked_columns_of(statement.text))
         changes = self._database.total_changes
         cursor = self._execute(statement.text, parameters)
+        self._tell_of_tables_over_frames(statement.text)
         if cursor.description:
             return Answer([(column[0], "") for column in cursor.description], cursor,
                           close=cursor.close)  # half read, it would hold its locks
@@ -115,6 +120,7 @@ class SqliteEngine:
         if before is not None:
             self._note_attached(before)
         if _MAKES_TABLES.match(statement.text):
+            self._temporary_tables.note_made_by(statement.text)
             self._give_way_to_tables()
         return Answer(count=count)
 
@@ -164,7 +170,7 @@ class SqliteEngine:
                     raise sqlite3.OperationalError(f"{error}{hint_of_unseen(str(error), name, self._framed)}") from None
                 tried.add(name)
                 if not self._add_file_or_frame(name, sql):
-                    why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name)
+                    why = words_for_unread(name) if is_a_files(name, sql) else self._temporary_tables.why_missing(name) or self._frames.why_missing(name)
                     raise sqlite3.OperationalError(f"{error}{why}{words}") from None
 
     def _give_way_to_tables(self):
@@ -173,6 +179,18 @@ class SqliteEngine:
         for name in self._framed:
             if self._has_table(name):
                 self._remove_frame(name)
+
+    def _tell_of_tables_over_frames(self, sql):
+        for name in sorted({name.strip('"') for name in _SOURCES.findall(sql)}.difference(self._framed)):
+            if self._has_table(name) and self._frames.has(name):
+                self._tell_of_table(name)
+
+    def _tell_of_table(self, name):
+        """Tells it once, and again when Python has run since: its DataFrame may be another."""
+        note = (table_over_frame(name), self._frames.version())
+        if note not in self._told:
+            self._told.add(note)
+            self._notes.append(note[0])
 
     def _parameter(self, value):
         return for_sqlite(value, among_times=have_times(self._database, map(_hidden, self._framed)))

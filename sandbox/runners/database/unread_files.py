@@ -6,6 +6,8 @@ from hutch_runner.files import READ_FORMATS
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _DATABASES = (".db", ".db3", ".sqlite", ".sqlite3")
+DOCUMENTS = (".pdf", ".docx", ".pptx", ".odt", ".rtf")
+IS_DOCUMENT = "SQL does not read it; read_file of it names the two lines of Python that do"
 _WITH_PANDAS = "or read it with pandas in Python, whose DataFrames are tables here"
 
 
@@ -27,6 +29,8 @@ def words_for_unread(name):
     suffix = os.path.splitext(name)[1].lower()
     *formats, last = READ_FORMATS
     formats = f"only {', '.join(formats)} and {last}"
+    if suffix in DOCUMENTS:
+        return f"; that file is there: {IS_DOCUMENT}"
     if suffix in _COMPRESSED:
         return f"; that file is there, but compressed: decompress it first, {_WITH_PANDAS} (SQLite reads {formats})"
     if suffix in _DATABASES:

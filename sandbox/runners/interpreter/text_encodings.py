@@ -18,6 +18,9 @@ _WORDS_LEAST, _LETTERS_LEAST = 2, 8
 # Pairs of bytes as Shift-JIS has them, and those of them that are syllables.
 _SHIFT_JIS = re.compile(rb"[\x81-\x9f\xe0-\xfc].", re.DOTALL)
 _KANA = re.compile(rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]")
+_PAIR = re.compile(rb"([\x81-\xfe])([\x40-\xfe])")
+_BEHIND_RARE_KOREAN = frozenset([*range(0x41, 0x5b), *range(0x61, 0x7b), *range(0x81, 0xa1)])  # as UHC has more than EUC-KR
+_KOREAN_LEAST, _BIG5_LEAST = 8, 4
 _WESTERN = "cp1252"
 _CAVEAT = f"{_WESTERN!r}, or cp1250 (Central Europe) or cp1254 (Turkish) where letters look wrong"
 
@@ -120,8 +123,29 @@ def _candidates_for(data):
             return words
         if others * _OTHERS_ONE_IN <= len(data):
             return [_WESTERN]
-    eastern = ["gb18030", "euc_kr", "big5", "euc_jp", "shift_jis"] if is_paired and not has_kana else ["shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"]
-    return eastern
+    eastern = ["gb18030", "cp949", "big5", "euc_jp", "shift_jis"] if is_paired and not has_kana else ["shift_jis", "gb18030", "big5", "euc_jp", "cp949"]
+    likely = "" if has_kana else _likely_of_pairs(data)
+    return sorted(eastern, key=lambda name: name != likely)
+
+
+def _likely_of_pairs(data):
+    """Names the encoding whose commonest characters nearly all of them are; empty where that is none of these, or there are few."""
+    letters = korean = rare_korean = big5 = low = kana = 0
+    for first, second in _PAIR.findall(data):
+        first, second = first[0], second[0]
+        if 0xa1 <= first <= 0xa3 and second >= 0xa1:
+            continue  # signs, in all of them
+        letters += 1
+        korean += 0xb0 <= first <= 0xc8 and second >= 0xa1
+        rare_korean += first <= 0xc6 and second <= 0xa0 and second in _BEHIND_RARE_KOREAN or first <= 0xa0 < second
+        big5 += 0xa4 <= first <= 0xc6 and (second >= 0xa1 or 0x40 <= second <= 0x7e)
+        low += 0x40 <= second <= 0x7e
+        kana += 0xa4 <= first <= 0xa5 and second >= 0xa1
+    if letters >= _KOREAN_LEAST and (korean + rare_korean) * 20 >= letters * 19 and rare_korean * 5 <= letters:
+        return "cp949"
+    if letters >= _BIG5_LEAST and big5 * 20 >= letters * 19 and low * 10 >= letters:
+        return "big5"
+    return "euc_jp" if kana >= _KANA_LEAST and kana * 5 >= letters and not low else ""
 
 
 def _is_in_pairs(data):

@@ -7,7 +7,6 @@ const POINTS_MAX = 50_000; // for a chart: so many go into its file; the host ke
 const ELEMENTS_MAX = 10_000;
 const CELLS_MAX = 10_000; // for a heatmap
 const CELLS_SHOWN = 60; // so many are in the text of an answer, mostly; the host samples those of larger ones
-const BINS_MAX = 200;
 const TICKS_MAX = 30;
 const DATE = /^\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$/;
 
@@ -91,23 +90,6 @@ function quantile(ordered, q) {
   const place = q * (ordered.length - 1);
   const below = Math.floor(place);
   return ordered[below] + (ordered[Math.min(below + 1, ordered.length - 1)] - ordered[below]) * (place - below);
-}
-
-// Bins of a round width: 1, 2 or 5 times a power of ten.
-export function histogram(values, most = 10) {
-  const known = values.map(number).filter((one) => one !== null);
-  if (!known.length) return [];
-  const low = known.reduce((a, b) => Math.min(a, b));
-  const high = known.reduce((a, b) => Math.max(a, b));
-  if (low === high) return [{ from: low, to: high, count: known.length }];
-  const bins = Math.max(1, Math.min(Math.floor(most), BINS_MAX));
-  const base = 10 ** Math.floor(Math.log10((high - low) / bins));
-  const step = base * [1, 2, 5, 10, 20].find((factor) =>
-    Math.floor(high / (base * factor)) - Math.floor(low / (base * factor)) + 1 <= bins + 1 || factor === 20);
-  const first = Math.floor(low / step);
-  const counts = new Array(Math.floor(high / step) - first + 1).fill(0);
-  for (const value of known) counts[Math.floor(value / step) - first] += 1;
-  return counts.map((count, i) => ({ from: (first + i) * step, to: (first + i + 1) * step, count }));
 }
 
 export function heatmap(x, y, values) {

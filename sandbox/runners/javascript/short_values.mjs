@@ -6,6 +6,7 @@ import { Array, ArrayBuffer, Map, Math, Object, Set, String } from './intrinsics
 
 const WHOLE_CHARACTERS = 2_000; // a value that has no more is shown whole
 const SHORT_CHARACTERS = 1_000;
+const DEEP_CHARACTERS = 1_000; // a longer value shows two levels, as node does
 const WHOLE_ITEMS = 1_000; // in a value, counted before it is shown
 const OWN_WORDS_ITEMS = 50; // an object counts as so many whose class says how it is shown: that is the user's code
 const ITEM_CHARACTERS = 50; // so many in a string count as an item
@@ -37,7 +38,7 @@ export function shortText(value, maxStringLength) {
 
 function textWithin(value, levels, options) {
   const whole = hasFew(value, levels) ? util.inspect(value, { ...options, maxArrayLength: WHOLE_ITEMS }) : undefined;
-  if (whole !== undefined && whole.length <= WHOLE_CHARACTERS) return whole;
+  if (whole !== undefined && whole.length <= WHOLE_CHARACTERS) return deeperIfShort(value, whole, options);
   let text = '';
   for (const [ends, characters] of LESS) {
     text = util.inspect(shorter(value, ends, levels), { ...options, maxArrayLength: 2 * ends + 1, maxStringLength: characters });
@@ -45,6 +46,13 @@ function textWithin(value, levels, options) {
   }
   if (whole !== undefined && whole.length <= text.length) return whole; // an error, say: nothing in it is long
   return `${byLines(text)}\n\n[${nameOf(value)}; to see more, console.log() a part of it]`;
+}
+
+// Returns all levels of a value where these are few words: what node leaves out by itself is mostly what was asked for.
+function deeperIfShort(value, shown, options) {
+  if (util.inspect.defaultOptions.depth !== NODES.depth || !/\[(Object|Array|Map|Set)/.test(shown) || !hasFew(value, DEPTH_MAX)) return shown;
+  const deeper = util.inspect(value, { ...options, maxArrayLength: WHOLE_ITEMS, depth: DEPTH_MAX, compact: DEPTH_MAX });
+  return deeper.length <= DEEP_CHARACTERS ? deeper : shown;
 }
 
 function nameOf(value) {

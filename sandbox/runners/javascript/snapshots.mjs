@@ -295,10 +295,25 @@ function wokenOf(after, words) {
 }
 
 function noteOf(count, index, lost, missing) {
-  const parts = count > 0 ? [`a new JavaScript has the ${count} names that there were after ${index.runId}`] : [];
-  if (index.lost.length > 0) parts.push(`gone with the one before: ${index.lost.join(', ')}`);
-  if (lost.length > 0) parts.push(`not kept, make them again: ${cut(lost.join(', '), NOTE_CHARACTERS_MAX - 100)}`);
-  return [...parts, ...missing].join('; ').slice(0, NOTE_CHARACTERS_MAX);
+  const sections = [
+    ['', count > 0 ? [`a new JavaScript has the ${count} names that there were after ${index.runId}`] : []],
+    ['gone with the one before: ', index.lost], ['not kept: ', lost], ...missing.map((one) => ['', [one]])];
+  const pieces = sections.filter(([, items]) => items.length > 0)
+    .flatMap(([words, items], at) => items.map((item, place) => (place > 0 ? ', ' : (at > 0 ? '; ' : '') + words) + item));
+  return fitted(pieces);
+}
+
+// As many of the pieces as there is room for, each of them whole.
+function fitted(pieces) {
+  const whole = pieces.join('');
+  if (whole.length <= NOTE_CHARACTERS_MAX) return whole;
+  const more = (count) => (count > 0 ? ` and ${count} more: \`hutch sessions show\`` : '');
+  const room = NOTE_CHARACTERS_MAX - more(pieces.length).length;
+  let count = 0;
+  let text = '';
+  while (text.length + pieces[count].length <= room) text += pieces[count++];
+  if (count < 2) text += cut(pieces[count++], room - text.length); // it is one long item
+  return text + more(pieces.length - count);
 }
 
 function cut(text, limit) {

@@ -4,7 +4,7 @@
 // say more than is computed here. The same in Python: ../python/vega_charts.py.
 
 import * as data from './chart_data.mjs';
-import { Array, Map, Math, Object, Set, String } from './intrinsics.mjs';
+import { Array, Map, Math, Number, Object, Set, String } from './intrinsics.mjs';
 
 const DEPTH_MAX = 20;
 const KINDS = {
@@ -22,6 +22,8 @@ const AGGREGATES = {
   median: (values) => data.box('', values).median,
 };
 const ELSEWHERE = ['x2', 'y2', 'theta2', 'row', 'column', 'facet']; // channels by which marks stand or end where no rule here has them
+const BIN_OPTIONS = { maxbins: 1, step: 1e-300, minstep: 0 }; // and the least that one may be; beside these, `nice`
+const ELEMENTS_MAX = 10_000;
 const TIME_UNITS = { year: [4, '-01-01', 'year'], yearmonth: [7, '-01', 'year-month'], yearmonthdate: [10, '', 'year-month-date'] };
 const DAY = /^\d{4}-\d\d-\d\d([T ][\d:.]+)?$/; // without a zone: in another it may be another day
 
@@ -86,7 +88,7 @@ function isComputed(kind, encoding, rows) {
   if (every.some((one) => one.impute || ['normalize', 'center'].includes(one.stack))) return false;
   const fields = [x, y, color, theta].map((one) => one.field).filter((field) => field !== undefined);
   if (!fields.every((field) => rows.some((row) => Object.hasOwn(row, field)))) return false; // one within another, or none
-  if (every.some((one) => one.bin)) return kind === 'bar' && isCountedInBins(...(x.bin ? [x, y] : [y, x]), every);
+  if (every.some((one) => one.bin)) return kind === 'bar' && isCountedInBins(...(x.bin ? [x, y] : [y, x]), color, every);
   const aggregates = every.map((one) => one.aggregate).filter(Boolean);
   if (aggregates.length === 0) return true;
   if (!aggregates.every((one) => typeof one === 'string' && Object.hasOwn(AGGREGATES, one))) return false;
@@ -99,10 +101,15 @@ function isComputed(kind, encoding, rows) {
     every.every((one) => one.aggregate || one.field === undefined || grouped.includes(one.field));
 }
 
-function isCountedInBins(binned, counted, every) {
-  const isOwn = binned.bin === true || (typeof binned.bin === 'object' && !('extent' in binned.bin));
+// Counts have bars of their own for each value of what is neither binned nor aggregated: that may be the colour's names only.
+function isCountedInBins(binned, counted, color, every) {
+  const isKnown = ([name, value]) =>
+    name === 'nice' || (Object.hasOwn(BIN_OPTIONS, name) && data.number(value) !== null && value >= BIN_OPTIONS[name]);
+  if (!['boolean', 'object'].includes(typeof binned.bin) || !Object.entries(binned.bin).every(isKnown)) return false;
+  const splits = every.filter((one) => one !== binned && one.field !== undefined && !one.aggregate);
+  const isSplitByNames = isNamed(color) && splits.every((one) => one.field === color.field);
   const isAlone = every.filter((one) => one.bin).length === 1;
-  return isOwn && isAlone && counted.aggregate === 'count' && counted.stack !== null && counted.stack !== false;
+  return isAlone && counted.aggregate === 'count' && !color.aggregate && (splits.length === 0 || isSplitByNames);
 }
 
 const isNamed = ({ type }) => ['nominal', 'ordinal'].includes(type);
@@ -114,7 +121,7 @@ function chartOf(kind, { encoding, title }, rows) {
   const binned = [x, y].find((channel) => channel.bin);
   if (kind === 'bar' && binned) {
     chart.type = 'histogram';
-    chart.elements = data.histogram(rows.map((row) => row[binned.field]), binned.bin.maxbins ?? 10);
+    chart.elements = countsOf(rows, binned, color);
   } else if (kind === 'pie') {
     chart.elements = data.fractions(aggregated(rows, color, theta));
   } else if (kind === 'heatmap') {
@@ -123,6 +130,45 @@ function chartOf(kind, { encoding, title }, rows) {
     chart.elements = seriesOf(kind, rows, x, y, color);
   }
   return { ...chart, x: axisOf(x, rows), y: axisOf(y, rows) };
+}
+
+// All groups are counted in one set of bins, as they are drawn.
+function countsOf(rows, { field, bin }, color) {
+  const known = rows.filter((row) => row[field] !== null && row[field] !== undefined && !Number.isNaN(row[field]));
+  if (!known.length || known.some((row) => data.number(row[field]) === null)) return []; // also others may be drawn as numbers
+  const groups = grouped(known, (row) => row[color.field]);
+  const { start, step, count } = binsOf(known.map((row) => row[field]), bin);
+  if (!(count * groups.size <= ELEMENTS_MAX)) return [];
+  const end = (i) => Number((start + i * step).toPrecision(15));
+  return [...groups].flatMap(([name, some]) => {
+    const counts = new Array(count).fill(0);
+    for (const { [field]: value } of some) {
+      const inside = Math.max(start, Math.min(value, start + (count - 1) * step));
+      if (value <= start + count * step) counts[Math.floor(1e-14 + (inside - start) / step)] += 1;
+    }
+    const group = color.field !== undefined && { group: String(name ?? null) };
+    return counts.map((one, i) => ({ from: end(i), to: end(i + 1), count: one, ...group }));
+  });
+}
+
+// Where they start, how wide they are, and how many: as vega makes them (bin.js of vega-statistics).
+function binsOf(values, { maxbins = 10, step: given, minstep = 0, nice = true }) {
+  let [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+  const span = high - low || Math.abs(low) || 1;
+  let step = given;
+  if (!step) {
+    step = Math.max(minstep, 10 ** (Math.round(Math.log(span) / Math.log(10)) - Math.ceil(Math.log(maxbins) / Math.log(10))));
+    while (Math.ceil(span / step) > maxbins) step *= 10;
+    for (const divisor of [5, 2]) {
+      if (step / divisor >= minstep && span / (step / divisor) <= maxbins) step /= divisor;
+    }
+  }
+  if (nice) {
+    const precision = step >= 1 ? 0 : Math.floor(-Math.log(step) / Math.log(10)) + 1;
+    const start = Math.floor(low / step + 10 ** (-precision - 1)) * step;
+    [low, high] = [low < start ? start - step : start, Math.ceil(high / step) * step];
+  }
+  return { start: low, step, count: high === low ? 1 : Math.ceil((high - low) / step) };
 }
 
 function seriesOf(kind, rows, x, y, color) {

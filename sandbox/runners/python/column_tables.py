@@ -64,7 +64,10 @@ class _Polars:
             return repr(self._frame)
 
     def csv(self):
-        return self._frame.write_csv()
+        try:
+            return self._frame.write_csv()
+        except self._polars.exceptions.PolarsError:
+            return None  # there is none of lists, structs and objects
 
 
 class _Arrow:
@@ -101,11 +104,11 @@ class _Arrow:
 
 def _formats(table):
     as_json = _json(table)
-    has_csv = as_json["truncated"] and table.count * len(table.columns) <= CELLS_CSV
-    forms = table.forms(as_json, has_csv)
+    csv = table.csv() if as_json["truncated"] and table.count * len(table.columns) <= CELLS_CSV else None
+    forms = table.forms(as_json, csv is not None)
     found = {"text": cut(forms["text"], TEXT_CHARACTERS_MAX), "html": forms["html"], "json": as_json}
-    if has_csv:
-        found["csv"] = table.csv()
+    if csv is not None:
+        found["csv"] = csv
     return found
 
 

@@ -122,9 +122,7 @@ def _add_rich(value, found):
     picture = pictures.of_pil(value)  # its own would first encode millions of points that nobody sees
     if picture is not None:
         _add("png", picture, found)
-        width, height = pictures.size_of(found["png"])
-        if (width, height) != value.size:
-            found["text"] += f" (drawn smaller: {width} x {height} pixels)"
+        found["text"] += pictures.loss_of(found["png"], value.size, value.mode in ("P", "PA"))
         return
     for name in ("html", "markdown", "latex", "svg", "png", "jpeg", "json"):
         method = getattr(kind, f"_repr_{name}_", None)

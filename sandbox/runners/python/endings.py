@@ -59,7 +59,7 @@ class Notes:
         self._formulas = formulas
         self._leftovers = None
 
-    def add_to(self, done, first):
+    def add_to(self, done, first, of_threads):
         tree, self._cells.tree = self._cells.tree, None
         try:
             of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
@@ -68,7 +68,7 @@ class Notes:
         of_programs = self._of_programs(done) if self._programs.called else ""
         of_fonts = self._of_fonts() if self._fonts.has_to_tell else ""
         notes = [note for note in (first, of_files, of_programs, of_fonts, self._formulas.take_note(), self._packages.take_note(), self._of_loop(),
-                                   self._children.note()) if note]
+                                   of_threads, self._children.note()) if note]
         return {**done, "note": "; ".join(notes)} if notes else done
 
     def _of_programs(self, done):

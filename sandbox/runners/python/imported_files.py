@@ -53,13 +53,23 @@ def way_to_reload(failure):
 
 def note_of(tree, namespace):
     """Says so of modules that a cell, which went well, imports or uses: once for each time that they are edited."""
-    if not _imported:
+    if not _imported or _reloads_by_itself():
         return ""
     names = []
     for name, path in _modules_behind(_names_in(tree, namespace)):
         if has_changed(path) and _told.get(path) != _stamp(path):
             names.append(name)
     return _say(names) if names else ""
+
+
+def _reloads_by_itself():
+    """Whether IPython's autoreload is on, which takes changes up before the next cell."""
+    extension = sys.modules.get("IPython.extensions.autoreload")
+    shell = getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)
+    if extension is None or shell is None or not shell.initialized():
+        return False
+    reloader = getattr(getattr(shell.instance(), "magics_manager", None), "registry", {}).get("AutoreloadMagics")
+    return bool(getattr(getattr(reloader, "_reloader", None), "enabled", False))
 
 
 def _say(names):

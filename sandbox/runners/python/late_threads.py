@@ -4,9 +4,13 @@ Threads of pools outlive runs, too, and work for whichever has asked: there it i
 library is watched before a thread has outlived a run.
 """
 
+import sys
 from _thread import get_ident
-from types import FunctionType, MethodType
+from functools import partial
+from time import sleep
+from types import BuiltinFunctionType, FunctionType, MethodType
 
+from hutch_runner import frame_runs
 from hutch_runner.standard_modules import loaded
 from hutch_runner.streams import Stream
 
@@ -15,7 +19,14 @@ _FOR_ALL_RUNS = (
     ("tqdm._monitor", "TMonitor"), ("multiprocessing.pool", "Pool._handle_workers"), ("multiprocessing.pool", "Pool._handle_tasks"),
     ("multiprocessing.pool", "Pool._handle_results"), ("concurrent.futures.process", "_ExecutorManagerThread"),
     ("logging.handlers", "QueueListener._monitor"), ("asyncio.base_events", "BaseEventLoop.run_forever"))
+# Functions of libraries that code of the user's gives to a thread; what libraries start for themselves has other names.
+_SERVING = {"loop_forever", "mainloop", "run", "run_app", "run_simple", "run_until_complete", "serve", "serve_forever", "start"}
 _METHODS_OF_POOLS = ("apply_async", "_map_async", "imap", "imap_unordered")  # their first argument is a function
+
+_SOON_SECONDS = 0.003  # so long a thread may take for its begin, or for its end where it has nothing left to do
+_PARTIALS_MAX = 10
+_TOLD_MOST = 3
+_NAME_CHARACTERS_MAX = 60
 
 _RUN = "run_of_hutch"  # the run's id, in a thread that has outlived its run or that such a one has started
 _jobs = {}  # the run that has asked for what a thread does now, by the number of the thread
@@ -23,6 +34,7 @@ _within = set()  # who is within a line: stream and thread
 _threads = {}  # the threads of `threading`, by number; it is that module's own
 _watched = set()  # names of modules
 _now = [""]  # the run that is on
+_given = [False]  # whether it has asked a pool for something
 
 
 class _Marking(Stream):
@@ -51,16 +63,75 @@ class LateThreads:
         self._streams.become(_Marking if any(map(_late_run, list(_threads.values()))) else Stream)
 
     def run_is_over(self, run_id):
+        """Returns which threads of the run go on, in words; empty where none does."""
         threading = loaded("threading")
         if threading is None or threading.active_count() == 1:
-            return
-        is_any = False
-        for thread in threading.enumerate():
-            if _is_of_a_run(thread, threading):
-                _own_of(thread).setdefault(_RUN, run_id)
-                is_any = True
-        if is_any:
-            _watch(threading)
+            return ""
+        late = [thread for thread in threading.enumerate() if _is_of_a_run(thread, threading)]
+        if not late:
+            return ""
+        was_given, _given[0] = _given[0], False
+        if was_given or any(_RUN not in _own_of(thread) for thread in late):
+            sleep(_SOON_SECONDS)
+        # The thread of a pool may be of an earlier run, and its job of this one.
+        of_run = [thread for thread in late if _own_of(thread).setdefault(_RUN, run_id) == run_id or _jobs.get(thread.ident) == run_id]
+        _watch(threading)
+        try:
+            return _note_of(of_run, run_id) if of_run else ""
+        except Exception:  # threads are user objects too
+            return ""
+
+
+def of_user(threads):
+    """Leaves out those that a library keeps for itself, as for a job that may come."""
+    frames = sys._current_frames()
+    return [thread for thread in threads if _is_given_by_user(thread) or _runs_code_of_user(frames.get(thread.ident))]
+
+
+def names_in_words(threads):
+    names = [" ".join(str(thread.name).split()) for thread in threads[:_TOLD_MOST]]
+    cut = [name if len(name) <= _NAME_CHARACTERS_MAX else name[:_NAME_CHARACTERS_MAX - 3] + "..." for name in names]
+    more = f" and {len(threads) - _TOLD_MOST} more" if len(threads) > _TOLD_MOST else ""
+    return ", ".join(cut) + more
+
+
+def _note_of(threads, run_id):
+    threads = of_user([thread for thread in threads if thread.is_alive()])
+    if not threads:
+        return ""
+    one = len(threads) == 1
+    whose = "a thread of this run goes on" if one else f"{len(threads)} threads of this run go on"
+    return f"{whose}: {names_in_words(threads)}; what {'it prints' if one else 'they print'} comes in the output of later runs, marked [thread of {run_id}]"
+
+
+def _is_given_by_user(thread):
+    own = _own_of(thread)
+    given = [_function_of(works) for works in (own.get("_target"), own.get("function")) if works is not None]  # the second is a timer's
+    return (any(isinstance(works, BuiltinFunctionType) or getattr(works, "__name__", "") in _SERVING for works in given)
+            or any(_is_code_of_user(getattr(works, "__code__", None)) for works in (*given, type(thread).run)))
+
+
+def _function_of(works):
+    for _ in range(_PARTIALS_MAX):  # one may be of itself
+        works = works.func if isinstance(works, partial) else works
+    if isinstance(works, MethodType):
+        return works.__func__
+    return works if isinstance(works, (FunctionType, BuiltinFunctionType)) else getattr(type(works), "__call__", None)
+
+
+def _runs_code_of_user(frame):
+    while frame is not None:
+        if _is_code_of_user(frame.f_code):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_code_of_user(code):
+    file = code.co_filename if code is not None else "<"
+    if file.startswith("<"):  # libraries make code, too
+        return file.startswith("<cell-")
+    return not frame_runs.is_library(file) and not frame_runs.is_runner(file)
 
 
 def _is_of_a_run(thread, threading):
@@ -121,6 +192,7 @@ def _watch_executors(thread):
     def begin_of_run(self, *arguments, **options):
         begin(self, *arguments, **options)
         self.run_of_hutch = _run_of(get_ident())
+        _given[0] = True
 
     def run_as_of_run(self, *arguments):
         job, asked_by = [self], getattr(self, "run_of_hutch", None)
@@ -135,6 +207,7 @@ def _watch_pools(pools):
     def watched(original):
         def method(self, func, *arguments, **options):  # as it is called there: some give it by that name
             asked_by = _run_of(get_ident())
+            _given[0] = True
 
             def job(*given, **named):
                 return _do(asked_by, lambda: func(*given, **named))

@@ -12,6 +12,7 @@ from hutch_runner.json_text import decode
 from hutch_runner.plain_json import plain
 
 SHOWN_SECONDS = 20  # for a picture that nobody has asked for by name
+BINS_SECONDS = 10  # for the bins of its histograms
 
 
 def watch(display):
@@ -56,7 +57,6 @@ def _formats_function(value):
 
 
 def _plotly(figure):
-    from hutch_runner import plotly_charts
     text = figure.to_json()
     if len(text) > 2 * INLINE_CHARACTERS:
         spec = EncodedJson(text)
@@ -64,8 +64,7 @@ def _plotly(figure):
         spec = decode(text)
         spec.get("layout", {}).pop("template", None)  # how plotly draws anyway, in seven kilobytes
         spec = plain(spec, large=float)  # for plotly they are numbers
-    chart = _chart(plotly_charts.chart_of, figure)
-    picture, lacks = _picture_of_plotly(figure, text, chart)
+    picture, lacks, chart = _drawn_by_plotly(figure, text)
     return {"text": _words_for(figure) + lacks, "png": picture, "html": figure.to_html(include_plotlyjs="cdn", full_html=False), "json": spec, "chart": chart}
 
 
@@ -76,17 +75,28 @@ def run_is_over():
         pictures.run_is_over()
 
 
-def _picture_of_plotly(figure, figure_json, chart):
-    """The picture, or None, and what is to be said of it."""
-    from hutch_runner import plotly_pictures
+def _drawn_by_plotly(figure, figure_json):
+    """The picture, or None, what is to be said of it, and the chart, which agrees with it."""
+    from hutch_runner import plotly_charts, plotly_pictures
     try:
-        return plotly_pictures.picture(figure_json, seconds=SHOWN_SECONDS), ""
+        picture = plotly_pictures.picture(figure_json, seconds=SHOWN_SECONDS)
+        return picture, "", _chart(lambda drawn: plotly_charts.chart_of(drawn, _drawn_bins(drawn, figure_json)), figure)
     except plotly_pictures.NoBrowser as failure:
         reason = str(failure)
+    chart = _chart(plotly_charts.chart_of, figure)
     picture = _picture(lambda drawn: chart_pictures.draw(drawn, downwards=_goes_down(figure)), chart)
     if picture is None:
-        return None, f"; no picture: {reason}"
-    return picture, f"; drawn by matplotlib from its data, without plotly's sizes, second axes and themes: {reason}"
+        return None, f"; no picture: {reason}", chart
+    return picture, f"; drawn by matplotlib from its data, without plotly's sizes, second axes and themes: {reason}", chart
+
+
+def _drawn_bins(figure, figure_json):
+    """None of its own where the browser fails with them: others would contradict the picture."""
+    from hutch_runner import plotly_charts, plotly_pictures
+    try:
+        return plotly_pictures.bins(figure_json, BINS_SECONDS) if plotly_charts.has_bins(figure) else {}
+    except plotly_pictures.NoBrowser:
+        return {}
 
 
 def _goes_down(figure):

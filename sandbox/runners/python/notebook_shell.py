@@ -67,6 +67,12 @@ class Shell(InteractiveShell):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         return SList(done.stdout.splitlines()) if split else LSString(done.stdout)
 
+    def reset(self, *arguments, **options):
+        """%reset too, which would put names of IPython's own into the namespace again."""
+        super().reset(*arguments, **options)
+        for name in _NAMES_NOT_TAKEN:
+            self.user_ns.pop(name, None)
+
     def enable_matplotlib(self, gui=None):
         return "inline", "agg"  # figures are results already
 

@@ -14,8 +14,11 @@ BYTES_GOOD = 750_000
 BYTES_MAX = 20 << 20  # the host's own bound
 SIDE_MIN = 200
 SIDE_SHOWN = 1568  # models see no more of a larger one
+COLOURS = 256
+LOSS_SMALL = 3  # so much, of 255, is not seen
 KEPT_SECONDS = 600
 ORIENTATION = 0x0112  # a tag of EXIF
+_MODES_OF_PNG = ("1", "L", "LA", "I;16", "P", "RGB", "RGBA")
 JPEG_POINTS_MAX = 400_000_000  # it is read in a part of its size; of what is not, Pillow's own bound holds
 
 
@@ -37,11 +40,19 @@ def as_png(picture):
 
 def png_of(picture):
     """Returns a picture of PIL as PNG: no larger than a model sees."""
-    from io import BytesIO
-
     if max(picture.size) > SIDE_SHOWN:
         picture = picture.copy()
         picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))
+    if picture.mode in ("I", "F"):
+        picture = _in_grey(picture)
+    elif picture.mode not in _MODES_OF_PNG:
+        picture = picture.convert("RGBA" if picture.mode in ("RGBa", "La", "PA") else "RGB")
+    return _saved(picture)
+
+
+def _saved(picture):
+    from io import BytesIO
+
     buffer = BytesIO()
     picture.save(buffer, format="PNG")
     return buffer.getvalue()
@@ -56,6 +67,18 @@ def of_pil(value):
 def size_of(png):
     """Width and height, as the header says them."""
     return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
+def has_palette(png):
+    return png[25] == 3
+
+
+def loss_of(png, size, had_palette):
+    """In words, for a picture that was so large; empty where it has all its points and colours."""
+    words = "{} x {} pixels".format(*size_of(png)) if size_of(png) != size else ""
+    if has_palette(png) and not had_palette:
+        words += f"{', ' if words else ''}in {COLOURS} colours"
+    return f" (drawn {'smaller: ' if size_of(png) != size else ''}{words})" if words else ""
 
 
 def of_svg(svg):
@@ -81,14 +104,19 @@ def on_white(picture):
     """A picture in RGB. Black lines on no ground of their own are black on black for some who look."""
     from PIL import Image
 
-    if picture.mode.startswith("I"):  # 16 bits a pixel: converted as they are, nearly all of them would be white
-        low, high = picture.getextrema()
-        factor = 255 / max(high - low, 1)
-        picture = picture.convert("I").point(lambda value: value * factor - low * factor).convert("L")
+    if picture.mode == "F" or picture.mode.startswith("I"):
+        picture = _in_grey(picture)
     if not picture.has_transparency_data:
         return picture.convert("RGB")
     picture = picture.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+
+
+def _in_grey(picture):
+    """From black to white what has more bits a pixel: converted as they are, nearly all of them would be white."""
+    low, high = picture.getextrema()
+    factor = 255 / ((high - low) or 1)
+    return picture.convert("F").point(lambda value: value * factor - low * factor).convert("L")
 
 
 def fit(png):
@@ -102,28 +130,67 @@ def fit(png):
 
 
 def shrink(png):
-    """Fewer colours before fewer points: of a photo as many can be read with 256."""
+    """With fewer colours where those are nearly as good, as in charts; else with fewer points if that is nearer to the picture."""
     from io import BytesIO
 
     from PIL import Image
 
     picture = Image.open(BytesIO(png))
     picture.load()
-    picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))
-    while True:
-        for made in (picture, picture.quantize(256, method=Image.Quantize.FASTOCTREE) if picture.mode in ("RGB", "RGBA", "L") else None):
-            if made is not None:
-                buffer = BytesIO()
-                made.save(buffer, format="PNG")
-                png = buffer.getvalue()
-            if len(png) <= BYTES_GOOD:
-                return png
+    if max(picture.size) > SIDE_SHOWN or len(png) > picture.width * picture.height * len(picture.getbands()) * 0.9:  # not compressed, perhaps
+        picture.thumbnail((SIDE_SHOWN, SIDE_SHOWN))
+        whole = _saved(picture)
+    else:
+        whole = png
+    if len(whole) <= BYTES_GOOD:
+        return whole
+    if picture.mode not in ("RGB", "RGBA", "L"):
+        return _with_fewer_points(picture, whole)[1]
+    made = _in_fewer_colours(picture)
+    of_colours = made, _saved(made)
+    if len(of_colours[1]) > BYTES_GOOD or (loss := _difference(picture, made)) > LOSS_SMALL:
+        of_points = _with_fewer_points(picture, whole)
+        if len(of_colours[1]) > BYTES_GOOD:
+            of_colours = _with_fewer_points(picture, of_colours[1], _in_fewer_colours)
+            loss = _difference(picture, of_colours[0])
+        if len(of_points[1]) <= max(BYTES_GOOD, len(of_colours[1])) and _difference(picture, of_points[0]) < loss:
+            return of_points[1]
+        if picture.mode == "RGB" and of_colours[0].size == picture.size:
+            dithered = _saved(picture.quantize(palette=made, dither=Image.Dither.FLOYDSTEINBERG))  # no patches where it is smooth
+            return dithered if len(dithered) <= BYTES_GOOD else of_colours[1]
+    return of_colours[1]
+
+
+def _in_fewer_colours(picture):
+    from PIL import Image
+
+    return picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+
+
+def _with_fewer_points(picture, png, changed=lambda smaller: smaller):
+    """The picture as it is saved, and that; of one whose PNG is too large."""
+    size, made = picture.size, changed(picture)
+    while len(png) > BYTES_GOOD:
         # Bytes go with the area; a little less, so that twice is mostly enough.
         factor = min(0.9, (BYTES_GOOD / len(png)) ** 0.5 * 0.95)
-        size = [max(1, round(side * factor)) for side in picture.size]
+        size = [max(1, round(side * factor)) for side in size]
         if min(size) < SIDE_MIN:
-            return png
-        picture = picture.resize(size)
+            break
+        made = changed(picture.resize(size))
+        png = _saved(made)
+    return made, png
+
+
+def _difference(picture, other):
+    """How far a part of a colour is from that of the other picture, in the mean."""
+    from PIL import ImageChops, ImageStat
+
+    mode = "RGBA" if picture.mode == "RGBA" else "RGB"
+    other = other.convert(mode)
+    if other.size != picture.size:
+        other = other.resize(picture.size)
+    means = ImageStat.Stat(ImageChops.difference(picture.convert(mode), other)).mean
+    return sum(means) / len(means)
 
 
 def _is_of_a_phone(path):
@@ -158,7 +225,9 @@ def draw_smaller(path, target, bytes_max):
         if os.path.getsize(target) <= bytes_max:
             break
         side = round(max(shown.size) * 0.8)
-    print(f"{shown.width} x {shown.height} pixels of {width} x {height}" + (f", the first of {frames} frames" if frames > 1 else ""))
+    pixels = f"{shown.width} x {shown.height} pixels"
+    print(f"as a JPEG of {pixels}" if shown.size == (width, height) else f"{pixels} of {width} x {height}", end="")
+    print(f", the first of {frames} frames" if frames > 1 else "")
 
 
 def main(arguments):

@@ -2,6 +2,7 @@
 
 import base64
 import collections
+import math
 
 from hutch_runner import chart_data, plotly_boxes
 from hutch_runner.plain_json import plain
@@ -9,18 +10,27 @@ from hutch_runner.plain_json import plain
 _AGGREGATES = {"sum": sum, "avg": lambda values: sum(values) / len(values), "min": min, "max": max}
 
 
-def chart_of(figure):
-    """A chart for the whole figure, or None when nothing in it is known here."""
+def chart_of(figure, drawn_bins=None):
+    """A chart for the whole figure, or None when nothing in it is known here.
+
+    `drawn_bins` are those of plotly_pictures.bins(): what it has none for comes without a chart. Without it they are made here."""
     layout = figure.layout
     title = _text(layout.title)
     groups = {}  # kind and axes -> traces: one chart for each
+    by_trace = None if drawn_bins is None else {id(trace): drawn_bins.get(number) for number, trace in enumerate(figure.data)}
     for trace in figure.data:
         kind = _kind_of(trace)
         if kind is not None and trace.visible not in (False, "legendonly"):
             place = (kind, getattr(trace, "xaxis", None) or "x", getattr(trace, "yaxis", None) or "y")
             groups.setdefault(place, []).append(trace)
-    charts = [_chart(kind, traces, layout, x, y) for (kind, x, y), traces in groups.items()]
+    charts = [_chart(kind, traces, layout, x, y, by_trace) for (kind, x, y), traces in groups.items()]
     return chart_data.composite(title, charts)
+
+
+def has_bins(figure):
+    """Whether numbers are counted in it, in bins that plotly makes."""
+    return any(_kind_of(trace) == "histogram" and trace.visible not in (False, "legendonly")
+               and not _has_texts(trace.y if _is_sideways(trace) else trace.x) for trace in figure.data)
 
 
 def _kind_of(trace):
@@ -33,10 +43,11 @@ def _kind_of(trace):
             "heatmap": "heatmap"}.get(trace.type)
 
 
-def _chart(kind, traces, layout, x_name, y_name):
+def _chart(kind, traces, layout, x_name, y_name, drawn_bins):
     elements = []
     if not any(_is_computed_otherwise(trace, layout) for trace in traces):
-        elements = _areas(traces) if kind == "area" else [element for trace in traces for element in _elements(kind, trace, layout)]
+        parts = [_areas(traces)] if kind == "area" else [_elements(kind, trace, layout, drawn_bins) for trace in traces]
+        elements = [] if None in parts else [element for part in parts for element in part]
     chart = {"type": kind, "title": "", "elements": elements}
     if kind in ("line", "scatter", "area"):
         xs, ys = ([point[i] for one in elements for point in one["points"]] for i in (0, 1))
@@ -62,7 +73,7 @@ def _is_computed_otherwise(trace, layout):
     if any(_is_of_two_levels(trace, layout, key) for key in "xy"):
         return True
     if trace.type == "histogram":
-        return bool(trace.histnorm or trace.cumulative.enabled or _has_own_bins(trace))
+        return bool(trace.histnorm or trace.cumulative.enabled)
     if trace.type == "box" and (getattr(trace, "sizemode", None) == "sd" or trace.q1 is not None):
         return True
     if trace.type == "bar" and trace.base is not None or trace.type == "heatmap" and trace.transpose:
@@ -89,10 +100,10 @@ def _is_sideways(histogram):
     return histogram.orientation == "h" or histogram.x is None
 
 
-def _elements(kind, trace, layout):
+def _elements(kind, trace, layout, drawn_bins):
     name = trace.name or ""
     if trace.type == "histogram":
-        return _bins(trace, layout)
+        return _bins(trace, layout, drawn_bins)
     if kind == "pie":
         return _pie(trace)
     if kind in ("line", "scatter"):
@@ -114,18 +125,24 @@ def _is_aggregated(trace):
     return trace.histfunc in _AGGREGATES and trace.x is not None and trace.y is not None
 
 
-def _bins(trace, layout):
-    """None of dates, and of texts that are numbers: plotly makes bins of its own of these; what it sums in bins of numbers is no count."""
+def _bins(trace, layout, drawn_bins):
+    """None for dates, and for texts that are numbers: plotly makes bins of its own of these; what it sums in bins of numbers is no count."""
     sideways = _is_sideways(trace)
-    values, others = (_values(array) for array in ((trace.y, trace.x) if sideways else (trace.x, trace.y)))
+    array, other_array = (trace.y, trace.x) if sideways else (trace.x, trace.y)
     name = {"group": trace.name} if trace.name else {}
-    is_named = getattr(_axis_of(layout, (trace.yaxis or "y") if sideways else (trace.xaxis or "x")), "type", None) == "category"
-    if not any(isinstance(value, str) for value in values):
-        if _is_aggregated(trace) or is_named:
-            return []
-        return [{**one, **name} for one in chart_data.histogram(values, trace.nbinsx or trace.nbinsy or 20)]
-    if not is_named and not _are_names(values):
+    axis = getattr(_axis_of(layout, (trace.yaxis or "y") if sideways else (trace.xaxis or "x")), "type", None)
+    if len(_array(array)) == 0:
         return []
+    if not _has_texts(array):
+        if _is_aggregated(trace) or axis in ("category", "date"):
+            return None
+        if drawn_bins is not None:
+            drawn = drawn_bins.get(id(trace))
+            return None if drawn is None else [{**_rounded(*one), **name} for one in drawn]
+        return None if _has_own_bins(trace) else [{**one, **name} for one in chart_data.histogram(_values(array), trace.nbinsx or trace.nbinsy or 20)]
+    values, others = _values(array), _values(other_array)
+    if _has_own_bins(trace) or axis != "category" and not _are_names(values):
+        return None
     found = {}
     for value, other in zip(values, others if _is_aggregated(trace) else values):
         found.setdefault(value, []).append(other)
@@ -134,6 +151,17 @@ def _bins(trace, layout):
     numbers = {value: [one for one in map(chart_data.number, some) if one is not None] for value, some in found.items() if value is not None}
     known = {value: _AGGREGATES[trace.histfunc](some) for value, some in numbers.items() if some}
     return chart_data.bars(known.keys(), known.values(), trace.name or "")
+
+
+def _has_texts(array):
+    array = _array(array)
+    return getattr(getattr(array, "dtype", None), "kind", "O") not in "fiu" and any(isinstance(value, str) for value in _values(array))
+
+
+def _rounded(start, end, count):
+    """Without what binary fractions leave: far below the width of the bin."""
+    places = 6 - math.floor(math.log10(end - start))
+    return {"from": round(start, places), "to": round(end, places), "count": count}
 
 
 def _are_names(values):

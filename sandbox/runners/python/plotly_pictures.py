@@ -9,6 +9,7 @@ from binascii import a2b_base64
 from hutch_runner.browser import NoBrowser, Page, is_there
 
 CHARACTERS_MAX = 30_000_000  # in a figure; drawing one of those takes a browser about a gigabyte
+CHARACTERS_OF_BINS_MAX = 6_000_000  # half a million numbers: they take about as long as the picture
 _WIDTH, _HEIGHT = 700, 500  # as plotly itself draws what says nothing of its size
 _MAPS = "/environment/share/topojson"
 _KINDS = ("png", "jpeg", "webp", "svg")
@@ -57,6 +58,31 @@ def _drawn(figure_json, fine_maps, options, width, height, seconds):
         const width = {json.dumps(width)} || own('width') || {_WIDTH}, height = {json.dumps(height)} || own('height') || {_HEIGHT};
         return [await Plotly.toImage(figure, {{...{json.dumps(options)}, width, height}}), width, height];
     }})()""", seconds)
+
+
+def bins(figure_json, seconds=10):
+    """The bins in which plotly counts numbers: by the place of the histogram among the traces, a list of [from, to, count] each."""
+    if len(figure_json) > CHARACTERS_OF_BINS_MAX:
+        raise NoBrowser("a figure of that size is not drawn again for its bins")
+    found = _page.evaluate(f"""(async () => {{
+        const {{ data, layout }} = JSON.parse({json.dumps(figure_json)});
+        const element = document.createElement('div');
+        try {{
+            await Plotly.newPlot(element, data, {{width: {_WIDTH}, height: {_HEIGHT}, ...layout}}, {{staticPlot: true}});
+            return element.calcdata.flatMap((points) => {{
+                const trace = points[0]?.trace ?? {{}};
+                if (trace.type !== 'histogram' || trace.visible !== true) return [];
+                const along = trace.orientation === 'h' ? 'y' : 'x', group = `_${{along}}bingroup`;
+                const same = [trace, ...element._fullData.filter((one) => one[group] && one[group] === trace[group])];
+                const size = same.map((one) => one[`${{along}}bins`]?.size).find(Number.isFinite); // only the first of a group has it
+                if (size === undefined) return [];
+                return [[trace.index, points.filter(({{ p, s }}) => isFinite(p + s)).map(({{ p, s }}) => [p - size / 2, p + size / 2, s])]];
+            }});
+        }} finally {{
+            Plotly.purge(element);
+        }}
+    }})()""", seconds)
+    return dict(found)
 
 
 def _library():

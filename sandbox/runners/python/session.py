@@ -10,6 +10,7 @@ from hutch_runner import (
     library_charts, notebook, process_mains, script_end, shown, snapshots, standard_modules, text_fonts, tracebacks, workbook_formulas)
 from hutch_runner.channel import Channel, ChannelClosed
 from hutch_runner.frame_server import FrameServer
+from hutch_runner.imports import WhenImported
 from hutch_runner.interrupts import Interrupts
 from hutch_runner.streams import Streams
 from hutch_runner.user_packages import UserPackages
@@ -57,6 +58,7 @@ class Session:
                                    workbook_formulas.WorkbookFormulas())
         builtins.display = self.display
         builtins.input = refuse_input
+        WhenImported("getpass", lambda module: setattr(module, "getpass", refuse_password))
 
     def serve(self):
         version = ".".join(map(str, sys.version_info[:3]))
@@ -112,8 +114,8 @@ class Session:
             done = self.end_as_script(done)
         else:
             of_state = self.snapshots.take_note()
-            done = {**self.notes.add_to(done, of_state), **({"of_state": of_state} if of_state else {})}
-            self.late_threads.run_is_over(str(message.get("run_id", "")))
+            of_threads = self.late_threads.run_is_over(str(message.get("run_id", "")))
+            done = {**self.notes.add_to(done, of_state, of_threads), **({"of_state": of_state} if of_state else {})}
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
@@ -238,9 +240,15 @@ def leave_what_is_gone():
             sys.stderr.write("(the working directory is gone: starting in /workspace)\n")
 
 
+_REFUSAL = "() cannot ask anybody here: put the value into the code, or pass it in env and read os.environ"
+
+
 def refuse_input(prompt="", /):
-    raise EOFError("input() cannot ask anybody here: put the value into the code, "
-                   "or pass it in env and read os.environ")
+    raise EOFError("input" + _REFUSAL)
+
+
+def refuse_password(prompt="Password: ", stream=None, **options):
+    raise EOFError("getpass.getpass" + _REFUSAL)
 
 
 def enter_environment(changes):

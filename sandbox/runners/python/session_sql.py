@@ -4,7 +4,7 @@ import threading
 import warnings
 
 from hutch_runner.data_frames import FrameHere, as_frame, frame_of_rows
-from hutch_runner.engine import FrameSource, open_engine
+from hutch_runner.engine import FrameSource, open_engine, way_to_frame
 
 
 class SQLError(Exception):
@@ -39,7 +39,8 @@ class VisibleFrames(FrameSource):
     def why_missing(self, name):
         for scope in self.scopes:
             if name in scope:
-                return f"; and the variable {name} is no DataFrame, but of type {type(scope[name]).__name__}"
+                kind = type(scope[name]).__name__
+                return f"; and the variable {name} is no DataFrame, but of type {kind}{way_to_frame(name, kind)}"
         return "; and no DataFrame of that name"
 
 
@@ -53,6 +54,7 @@ def prepare():
     __import__("pandas")
     if _engine is None:
         _engine = open_engine(lambda _kind: _frames)
+        _engine.has_intervals_beside = True
 
 
 def run(interrupts, query, parameters, *scopes):
@@ -109,7 +111,8 @@ def _run(query, parameters):
 
 def _frame_of(pandas, answer):
     if hasattr(answer.rows, "df"):
-        return _with_integers(answer.rows.df(), answer.columns)
+        from hutch_runner import intervals
+        return _with_integers(intervals.chosen_of(answer.rows.df(), answer.columns), answer.columns)
     names = [name for name, _ in answer.columns]
     return frame_of_rows(pandas, names, answer.rows.fetchall(), _frames.moments)
 

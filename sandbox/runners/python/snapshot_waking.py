@@ -1,12 +1,14 @@
 """Reads the last snapshot of the session's Python, before its first run, and says what of it is not there."""
 
 import linecache
+import os
 
 from hutch_runner import snapshot_check, snapshot_file, snapshot_large, snapshot_values
 from hutch_runner.snapshot_pipes import FILE_FD
 
 NOTE_CHARACTERS_MAX = 300
-LOST_CHARACTERS_MAX = 200  # in a note
+RUN_CHARACTERS_MAX = 200  # a run's name has fewer
+_NOT_KEPT = "not kept: "
 WOKEN_MAX = 200  # entries of the whole list, of which a note has the first
 WOKEN_CHARACTERS_MAX = 200  # for each
 
@@ -52,8 +54,13 @@ def _read_all(snapshots, reader, large, groups):
     copies = [f"{' and '.join(names)} are copies now, no views of the same numbers" for names in index.get("copies", ())
               if set(names) <= set(back)]
     lost, said = _in_words(not_kept), missing + copies
-    snapshots.note = _note_of(back, index["run_id"], lost, index["lost"], said)
-    snapshots.woken = _woken(index["run_id"], [*lost, *index["lost"], *said])
+    ended = _threads_to_tell(snapshots, index) + index["lost"]
+    names = "1 name" if len(back) == 1 else f"{len(back)} names"
+    back_words = [f"a new Python has the {names} that there were after {index['run_id']}"] if back else []
+    snapshots.sections = [(words, items) for words, items in (
+        ("", back_words), ("gone with the one before: ", ended), (_NOT_KEPT, lost), *(("", [one]) for one in said)) if items]
+    snapshots.note = _note_of(snapshots.sections)
+    snapshots.woken = _woken(index["run_id"], [*lost, *ended, *said])
 
 
 def _put_back_sources(stored, cells):
@@ -65,7 +72,8 @@ def _put_back_sources(stored, cells):
 
 def lose(snapshots, words):
     """Values that had come back."""
-    snapshots.note = "; ".join(filter(None, (snapshots.note, _lost_in_words(words))))[:NOTE_CHARACTERS_MAX]
+    told = snapshots.sections if snapshots.note else []
+    snapshots.note = _note_of([*told, (_NOT_KEPT, words)])
     before = snapshots.woken or {"after": snapshots.run_id, "not_kept": []}
     snapshots.woken = _woken(before["after"], [*before["not_kept"], *words])
 
@@ -79,17 +87,47 @@ def _woken(run_id, words):
     return {"after": run_id, "not_kept": told, "left_out": len(words) - len(told)} if told else None
 
 
-def _note_of(back, run_id, lost, ended, said):
-    parts = [f"a new Python has the {len(back)} names that there were after {run_id}"] if back else []
-    if ended:
-        parts.append("gone with the one before: " + ", ".join(ended))
-    if lost:
-        parts.append(_lost_in_words(lost))
-    return "; ".join([*parts, *said])[:NOTE_CHARACTERS_MAX]
+def _threads_to_tell(snapshots, index):
+    """Threads that ran when the snapshot was written: one that has woken with it, and ended before the next was written, may have told of them."""
+    threads = index.get("threads", [])  # a runner of another version has none apart
+    path = os.path.join(os.environ.get("HUTCH_STATE_DIR", "/run/hutch/state"), "threads_told")
+    try:
+        with open(path, encoding="utf-8") as file:
+            was_told = file.read(RUN_CHARACTERS_MAX) == index["run_id"]
+    except (OSError, ValueError):
+        was_told = False
+    if not threads or was_told:
+        return []
+
+    def is_told():
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(index["run_id"])
+        except OSError:  # it is told again
+            pass
+
+    snapshots.note_is_told = is_told
+    return threads
 
 
-def _lost_in_words(lost):
-    return "not kept: " + _cut(", ".join(lost), LOST_CHARACTERS_MAX)
+def _note_of(sections):
+    """Has as many items, behind the words of their section, as there is room for, each of them whole."""
+    pieces = [(", " if at else words) + item for words, items in sections for at, item in enumerate(items)]
+    starts = {sum(len(items) for _words, items in sections[:at]) for at in range(1, len(sections))}
+    pieces = ["; " * (at in starts) + piece for at, piece in enumerate(pieces)]
+    whole = "".join(pieces)
+    if len(whole) <= NOTE_CHARACTERS_MAX:
+        return whole
+    room = NOTE_CHARACTERS_MAX - len(_more(len(pieces)))
+    count = next(at for at in range(len(pieces)) if len("".join(pieces[:at + 1])) > room)
+    text = "".join(pieces[:count])
+    if count < 2:  # it is one long item
+        text, count = text + _cut(pieces[count], room - len(text)), count + 1
+    return text + (_more(len(pieces) - count) if count < len(pieces) else "")
+
+
+def _more(count):
+    return f" and {count} more: `hutch sessions show`"
 
 
 def _cut(text, limit):

@@ -141,18 +141,18 @@ class SnapshotWriter:
 
         pipes, reason = self._snapshots.pipes, ""
         try:
-            lost = self._snapshots.unstorable.in_words()
+            threads, lost = self._snapshots.unstorable.in_words()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             files = snapshot_open_files.open_files(self._snapshots.namespace, self._places)
             close_all_but(pipes.takes, tells)  # a pipe that the parent closes is to be closed
             pipes.say(b"B", b"%d" % wish.number)
-            self._write_all(wish, lost, files, tells)
+            self._write_all(wish, threads, lost, files, tells)
         except BaseException as failure:
             reason = snapshot_values.reason_of(failure) or "it failed"
             pipes.tell(b"X", b"%d" % wish.number)
         _tell_parent(tells, b"end " + reason.encode("utf-8", "replace"))
 
-    def _write_all(self, wish, lost, files, tells):
+    def _write_all(self, wish, threads, lost, files, tells):
         from hutch_runner import snapshot_file, snapshot_large, snapshot_values
 
         of = self._snapshots
@@ -169,7 +169,7 @@ class SnapshotWriter:
         said = surroundings.taken()
         pieces, lost_pieces = surroundings.pieces(values.pickled_setting)
         lost += lost_pieces
-        is_nothing = not (not_kept or lost or surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
+        is_nothing = not (not_kept or threads or lost or surroundings.has_changed(said)) and all(group.rank == 0 for group in groups)
         if is_nothing:  # modules are no state that is worth a file; but nobody is to find them gone after a pause
             pipes.say(b"X", b"%d 1" % wish.number) if groups and wish.number else pipes.say(b"N")
             return
@@ -178,14 +178,14 @@ class SnapshotWriter:
         entries = [large.entry_of(group) or group.put(writer, kept.digest(group) if group.buffers else None)
                    for group in sorted(groups, key=lambda group: group.rank)]
         index = {"python": sys.version.split()[0], "packages": snapshot_values.versions_of(values.modules),
-                 "groups": entries, "not_kept": not_kept, "lost": lost, "run_id": of.run_id, "woken": of.woken,
+                 "groups": entries, "not_kept": not_kept, "threads": threads, "lost": lost, "run_id": of.run_id, "woken": of.woken,
                  "large": large.file.number, "beside": large.file.beside, "cells": _cells_kept(of.cells),
                  "copies": snapshot_values.views_in(of.namespace),
                  "around": {"said": said, "pieces": {module: writer.add(piece) for module, piece in pieces.items()}}}
         writer.end(index)
         _tell_parent(tells, b"large " + large.file.in_words())  # before hutch-box says that it keeps it
         unsure = self._unsure(groups, pieces.values()) if wish.number else 0
-        missing = len(not_kept) + len(lost) + unsure
+        missing = len(not_kept) + len(threads) + len(lost) + unsure
         pipes.say(b"E", b"%d %d %d %d" % (writer.bytes + bytes_of_large, missing, large.file.number, too_large))
 
     def _unsure(self, groups, pieces):

@@ -57,6 +57,8 @@ class Snapshots:
         self._due = self._earliest = 0.0
         self._answer_until = 0.0  # hutch-box has not said when it takes the next; until then it may
         self.note = ""  # for the next run
+        self.sections = []  # the note was made of them as this process woke
+        self.note_is_told = None  # a function that remembers that for the next process
 
     # Waking
 
@@ -82,6 +84,9 @@ class Snapshots:
     def take_note(self):
         self._hear_check()
         note, self.note = self.note, ""
+        if note and self.note_is_told is not None:
+            self.note_is_told()
+            self.note_is_told = None
         return note
 
     # When

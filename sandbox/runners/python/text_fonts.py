@@ -1,7 +1,7 @@
 """Text whose font does not have its characters, which PIL, reportlab and OpenCV draw as boxes or question marks without a word.
 
 PIL's own font, which nobody has chosen, has little beyond ASCII: another of the environment's stands in for it. Any other is
-the user's choice, and a note after the run names a font that has what it lacks.
+the user's choice, and a note after the run names a font that has what it lacks; for several scripts one each.
 """
 
 import functools
@@ -11,12 +11,15 @@ from hutch_runner.imports import WhenImported
 
 _OF_PIL = "Aileron"
 _ALSO = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
-_NOT_ALONE = {"Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}  # categories of what has no shape of its own
+_NOT_ALONE = {"Mn", "Mc", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}  # categories of what has no shape of its own
 _NO_CHARACTER = "\U0010fffd"
 _PROBE_SIZE = 16
 _TOLD_MAX = 20
-_IN_PDF = ("pdfmetrics.registerFont(TTFont('Noto', '{path}')) makes a font that has them, for fontName='Noto' "
-           "(and wordWrap='CJK' in a ParagraphStyle)")
+_PARTS_MAX = 3
+_IN_PICTURES = "{path} has them", "each part in a font of its own: {parts}"
+_IN_PDF = ("pdfmetrics.registerFont(TTFont('{name}', '{path}')) makes a font that has them, for fontName='{name}' "
+           "(and wordWrap='CJK' in a ParagraphStyle)",
+           "pdfmetrics.registerFont(TTFont(NAME, PATH)) makes a font for each part: {parts}")
 
 
 def files():
@@ -31,31 +34,49 @@ class TextFonts:
     def __init__(self):
         self.has_to_tell = False
         self._of_opencv = {}
-        self._of_pictures, self._of_pdf = {}, {}  # by the name of a font, what of this run's texts it does not have, in order
+        self._of_pictures, self._of_pdf = {}, {}  # by the name of a font, a pair of what it lacks of this run's texts and all their letters, in order
         self._missing = functools.lru_cache(50_000)(self._look_for)
         self._probes = {}
         self._draw = None  # FreeTypeFont.getmask2, as PIL has it
         WhenImported("PIL.ImageFont", self._watch_pictures)
         WhenImported("reportlab.pdfgen.textobject", self._watch_pdf)
+        WhenImported("reportlab.pdfbase.ttfonts", self._watch_fonts_of_pdf)
         WhenImported("cv2", self._watch_opencv)
 
     def take_note(self):
         self.has_to_tell = False
         of_pictures, of_pdf = self._of_pictures, self._of_pdf
         self._of_pictures, self._of_pdf = {}, {}
-        told = [f"the font {name} has no {_shown(lacks)}, which became boxes: {self._way(lacks, '{path} has them')}" for name, lacks in of_pictures.items()]
+        told = [f"the font {name} has no {_shown(lacks)}, which became boxes: {self._way(lacks, letters, *_IN_PICTURES)}"
+                for name, (lacks, letters) in of_pictures.items()]
         if of_pdf:
-            lacks = {char: None for of_font in of_pdf.values() for char in of_font}
-            told.append(f"PDF's {', '.join(of_pdf)} {'has' if len(of_pdf) == 1 else 'have'} no {_shown(lacks)}, which became boxes: {self._way(lacks, _IN_PDF)}")
+            lacks, letters = ({char: None for pair in of_pdf.values() for char in pair[place]} for place in (0, 1))
+            has = "has" if len(of_pdf) == 1 else "have"
+            told.append(f"PDF's {', '.join(of_pdf)} {has} no {_shown(lacks)}, which became boxes: {self._way(lacks, letters, *_IN_PDF)}")
         lacks, self._of_opencv = self._of_opencv, {}
         if lacks:
             told.append(f"cv2.putText() has ASCII only, so {_shown(lacks)} became question marks: PIL's ImageDraw writes them (Image.fromarray(image))")
         return "; ".join(told)
 
-    def _way(self, lacks, words):
-        best = self._best(lacks)
-        has_none = best is None or len(self._lacks_of(best, lacks)) == len(lacks)
-        return "no font here has them" if has_none else words.format(path=best.path)
+    def _way(self, lacks, letters, in_one, in_parts):
+        """Also for the letters beside those that are lacking: a font that has those alone would be no better."""
+        parts, rest = [], letters
+        while rest and len(parts) < _PARTS_MAX and (best := self._best(rest)) is not None:
+            left = self._lacks_of(best, rest)
+            if len(left) == len(rest):
+                break
+            parts.append(({char: None for char in rest if char not in left}, best.path))
+            rest = left
+        nowhere = {char: None for char in rest if char in lacks}
+        for font in self._fonts:
+            nowhere = self._lacks_of(font, nowhere)
+        if not parts or len(nowhere) == len(lacks):
+            return "no font here has them"
+        if len(parts) == 1 and not rest:
+            (_, path), = parts
+            return in_one.format(path=path, name=os.path.basename(path).partition(".")[0].partition("_")[0])
+        way = in_parts.format(parts="; ".join(f"{_shown(chars)}: {path}" for chars, path in parts))
+        return f"{way}; no font here has {_shown(nowhere)}" if nowhere else way
 
     def _watch_pictures(self, module):
         kind = module.FreeTypeFont
@@ -82,9 +103,13 @@ class TextFonts:
             if best is not None and len(best_lacks := self._lacks_of(best, text)) < len(lacks):
                 font, lacks = best.font_variant(size=font.size), best_lacks
         if lacks:
-            self.has_to_tell = True
-            self._of_pictures.setdefault(font.getname()[0] or "without a name", {}).update(lacks)
+            self._note(self._of_pictures, font.getname()[0] or "without a name", lacks, text)
         return font
+
+    def _note(self, of_fonts, name, lacks, text):
+        self.has_to_tell = True
+        for known, chars in zip(of_fonts.setdefault(name, ({}, {})), (lacks, (char for char in text if not char.isascii() and _has_shape(char)))):
+            known.update(dict.fromkeys(chars))
 
     def _best(self, text):
         """The font that has most of it."""
@@ -130,11 +155,24 @@ class TextFonts:
             if isinstance(text, str) and not text.isascii():
                 lacks = {char: None for char in text if not any(_is_in(font, char) for font in fonts)}
                 if lacks:
-                    self.has_to_tell = True
-                    self._of_pdf.setdefault(fonts[0].fontName, {}).update(lacks)
+                    self._note(self._of_pdf, fonts[0].fontName, lacks, text)
             return split(text, fonts)
 
         module.pdfmetrics_unicode2T1 = watched
+
+    def _watch_fonts_of_pdf(self, module):
+        split = module.TTFont.splitString
+
+        @functools.wraps(split)
+        def watched(font, text, *arguments, **options):
+            if isinstance(text, str) and not text.isascii():
+                glyphs = font.face.charToGlyph
+                lacks = {char: None for char in text if ord(char) not in glyphs and not char.isascii() and _has_shape(char)}
+                if lacks:
+                    self._note(self._of_pdf, font.fontName, lacks, text)
+            return split(font, text, *arguments, **options)
+
+        module.TTFont.splitString = watched
 
 
 def _shown(lacks):

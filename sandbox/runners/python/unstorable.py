@@ -9,6 +9,7 @@ import stat
 import sys
 import types
 
+from hutch_runner import late_threads
 from hutch_runner.standard_modules import loaded
 
 
@@ -23,7 +24,6 @@ def _sets_a_local():
 
 # `opcode` says it too, but is a module of its own that few sessions need.
 (_STORE_GLOBAL,) = set(_sets_a_global.__code__.co_code[::2]) - set(_sets_a_local.__code__.co_code[::2])
-_OWN_THREADS = ("IPython", "tqdm")  # their modules start some that no code of the user waits for
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 _OF_THE_SYSTEM = ("/dev/", "/etc/", "/lib", "/opt/", "/proc/", "/run/", "/sys/", "/usr/")
@@ -49,8 +49,8 @@ class Unstorable:
 
     def before_fork(self, is_asked):
         threading = loaded("threading")
-        self._threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()
-                         and not type(thread).__module__.startswith(_OWN_THREADS)] if threading else []
+        others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()] if threading else []
+        self._threads = _threads_of_user(others) if others else []
         self._descriptors = [fd for fd in _descriptors() if fd not in self._descriptors_of_the_start]
         self._tables = self._tables_or_failure(is_asked)
 
@@ -66,13 +66,18 @@ class Unstorable:
             return failure  # in_words() tells it
 
     def in_words(self):
-        """In the child. A look that fails, as at what the user's code has put in place of a library, is told as well."""
+        """In the child: of threads, and of all else. A look that fails, as at what the user's code has put in place of a library, is told as well."""
+        return self._told((("threads", self._threads_in_words),)), self._told((
+            ("tasks of asyncio", self._tasks_in_words), ("handlers of signals", _handlers_in_words),
+            ("logging", _logging_in_words), ("descriptors", self._descriptors_in_words), ("modules", self._modules_in_words),
+            ("libraries", self._libraries_in_words), ("tables of duckdb", self._tables_in_words)))
+
+    @staticmethod
+    def _told(looks):
         from hutch_runner.snapshot_values import reason_of
 
         words = []
-        for name, look in (("threads", self._threads_in_words), ("tasks of asyncio", self._tasks_in_words), ("handlers of signals", _handlers_in_words),
-                           ("logging", _logging_in_words), ("descriptors", self._descriptors_in_words), ("modules", self._modules_in_words),
-                           ("libraries", self._libraries_in_words), ("tables of duckdb", self._tables_in_words)):
+        for name, look in looks:
             try:
                 words += look()
             except Exception as failure:
@@ -80,8 +85,10 @@ class Unstorable:
         return words
 
     def _threads_in_words(self):
-        names = ", ".join(str(thread.name) for thread in self._threads[:3])
-        return [f"{len(self._threads)} threads that ran ({names})"] if self._threads else []
+        if isinstance(self._threads, Exception):
+            raise self._threads
+        many = "s" if len(self._threads) > 1 else ""
+        return [f"{len(self._threads)} thread{many} that ran then ({late_threads.names_in_words(self._threads)})"] if self._threads else []
 
     def _tables_in_words(self):
         if isinstance(self._tables, Exception):
@@ -133,6 +140,14 @@ class Unstorable:
     def _is_of_cells(self, value):
         kind = type(value)
         return kind is types.FunctionType and value.__globals__ is self._namespace or kind is type and value.__module__ == "__main__"
+
+
+def _threads_of_user(threads):
+    """Returns them, or what went wrong. In the parent: a child has only the thread that has made it."""
+    try:
+        return late_threads.of_user(threads)
+    except Exception as failure:  # they are user objects, too
+        return failure
 
 
 def _tables_of_duckdb():

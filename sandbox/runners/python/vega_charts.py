@@ -4,6 +4,7 @@ Transforms of the specification are not applied: a chart that has some comes wit
 say more than is computed here. The same in JavaScript: ../javascript/vega_charts.mjs.
 """
 
+import math
 import re
 
 from hutch_runner import chart_data
@@ -13,6 +14,7 @@ _KINDS = {"line": "line", "area": "line", "trail": "line", "point": "scatter", "
 _AGGREGATES = {"count": len, "sum": sum, "mean": lambda v: sum(v) / len(v), "average": lambda v: sum(v) / len(v),
                "min": min, "max": max, "median": lambda v: chart_data.box("", v)["median"]}
 _ELSEWHERE = ("x2", "y2", "theta2", "row", "column", "facet")  # channels by which marks stand or end where no rule here has them
+_BIN_OPTIONS = {"maxbins": 1, "step": 1e-300, "minstep": 0}  # and the least that one may be; beside these, `nice`
 _TIME_UNITS = {"year": (4, "-01-01", "year"), "yearmonth": (7, "-01", "year-month"), "yearmonthdate": (10, "", "year-month-date")}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+)?")  # without a zone: in another it may be another day
 
@@ -86,8 +88,8 @@ def _is_computed(kind, encoding, rows):
     if not all(any(field in row for row in rows) for field in fields):
         return False  # one within another, or none
     along, value = _along_and_value(x, y)
-    if any(one.get("bin") for one in every):
-        return kind == "bar" and _is_counted_in_bins(*((x, y) if x.get("bin") else (y, x)), every)
+    if any(map(_is_binned, every)):
+        return kind == "bar" and _is_counted_in_bins(*((x, y) if _is_binned(x) else (y, x)), color, every)
     aggregates = [one["aggregate"] for one in every if one.get("aggregate")]
     if not aggregates:
         return True
@@ -102,10 +104,26 @@ def _is_computed(kind, encoding, rows):
         one.get("aggregate") or one.get("field") in grouped or one.get("field") is None for one in every)
 
 
-def _is_counted_in_bins(binned, counted, every):
-    is_own = binned["bin"] is True or isinstance(binned["bin"], dict) and "extent" not in binned["bin"]
-    alone = sum(bool(one.get("bin")) for one in every) == 1
-    return is_own and alone and counted.get("aggregate") == "count" and counted.get("stack", True) not in (None, False)
+def _is_binned(channel):
+    return channel.get("bin") not in (None, False)
+
+
+def _is_counted_in_bins(binned, counted, color, every):
+    """Counts have bars of their own for each value of what is neither binned nor aggregated: that may be the colour's names only."""
+    if not isinstance(_bin_options(binned), dict) or not all(_is_known_option(*one) for one in _bin_options(binned).items()):
+        return False
+    splits = {one["field"] for one in every if one is not binned and one.get("field") is not None and not one.get("aggregate")}
+    is_split_by_names = splits == {color.get("field")} and color.get("type") in ("nominal", "ordinal")
+    is_alone = sum(map(_is_binned, every)) == 1
+    return is_alone and counted.get("aggregate") == "count" and not color.get("aggregate") and (not splits or is_split_by_names)
+
+
+def _bin_options(binned):
+    return {} if binned.get("bin") is True else binned.get("bin")
+
+
+def _is_known_option(name, value):
+    return name == "nice" or name in _BIN_OPTIONS and chart_data.number(value) is not None and value >= _BIN_OPTIONS[name]
 
 
 def _along_and_value(x, y):
@@ -122,12 +140,9 @@ def _chart(kind, here, rows):
                 if isinstance(encoding.get(name), dict)}
     x, y = channels.get("x", {}), channels.get("y", {})
     chart = {"type": kind, "title": here["title"], "elements": []}
-    if kind == "bar" and (x.get("bin") or y.get("bin")):
+    if kind == "bar" and (_is_binned(x) or _is_binned(y)):
         chart["type"] = "histogram"
-        field = (x if x.get("bin") else y).get("field")
-        bins = (x.get("bin") or y.get("bin"))
-        most = bins.get("maxbins", 10) if isinstance(bins, dict) else 10
-        chart["elements"] = chart_data.histogram([row.get(field) for row in rows], most)
+        chart["elements"] = _counts(rows, x if _is_binned(x) else y, channels.get("color", {}))
     elif kind == "pie":
         pairs = _aggregated(rows, channels.get("color", {}), channels.get("theta", {}))
         chart["elements"] = chart_data.fractions([p[0] for p in pairs], [p[1] for p in pairs])
@@ -138,6 +153,50 @@ def _chart(kind, here, rows):
     for key, channel in (("x", x), ("y", y)):
         chart[key] = _axis(channel, rows)
     return chart
+
+
+def _counts(rows, binned, color):
+    """All groups are counted in one set of bins, as they are drawn."""
+    groups = {}
+    for row in rows:
+        value = row.get(binned["field"])
+        if value is not None and value == value:
+            groups.setdefault(row.get(color.get("field")), []).append(chart_data.number(value))
+    values = [value for some in groups.values() for value in some]
+    if not values or None in values:  # also other values than numbers may be drawn as some
+        return []
+    start, step, count = _bins(values, _bin_options(binned))
+    if count * len(groups) > chart_data.ELEMENTS_MAX:
+        return []
+    ends = [float(f"{start + i * step:.15g}") for i in range(count + 1)]
+    elements = []
+    for name, some in groups.items():
+        counts = [0] * count
+        for value in some:
+            if value <= start + count * step:
+                counts[math.floor(1e-14 + (max(start, min(value, start + (count - 1) * step)) - start) / step)] += 1
+        group = {} if color.get("field") is None else {"group": "null" if name is None else str(name)}
+        elements += [{"from": ends[i], "to": ends[i + 1], "count": counts[i], **group} for i in range(count)]
+    return elements
+
+
+def _bins(values, options):
+    """Where they start, how wide they are, and how many: as vega makes them (bin.js of vega-statistics)."""
+    low, high = min(values), max(values)
+    most, step, least = options.get("maxbins", 10), options.get("step"), options.get("minstep", 0)
+    span = high - low or abs(low) or 1
+    if not step:
+        step = max(least, 10.0 ** (math.floor(math.log(span) / math.log(10) + 0.5) - math.ceil(math.log(most) / math.log(10))))
+        while math.ceil(span / step) > most:
+            step *= 10
+        for divisor in (5, 2):
+            if step / divisor >= least and span / (step / divisor) <= most:
+                step /= divisor
+    if options.get("nice", True):
+        precision = 0 if step >= 1 else math.floor(-math.log(step) / math.log(10)) + 1
+        start = math.floor(low / step + 10.0 ** (-precision - 1)) * step
+        low, high = start - step if low < start else start, math.ceil(high / step) * step
+    return low, step, 1 if high == low else math.ceil((high - low) / step)
 
 
 def _series(kind, rows, x, y, channels):
@@ -200,7 +259,7 @@ def _axis(channel, rows):
         elif aggregate and isinstance(aggregate, str):
             title = f"{aggregate.capitalize()} of {field}"
         else:
-            how = "binned" if channel.get("bin") else _TIME_UNITS[channel["timeUnit"]][2] if channel.get("timeUnit") else ""
+            how = "binned" if _is_binned(channel) else _TIME_UNITS[channel["timeUnit"]][2] if channel.get("timeUnit") else ""
             title = f"{field} ({how})" if how else field
     scale = {"nominal": "categorical", "ordinal": "categorical", "temporal": "datetime"}.get(channel.get("type"), "linear")
     if isinstance(channel.get("scale"), dict) and channel["scale"].get("type") == "log":

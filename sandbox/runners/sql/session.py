@@ -99,33 +99,41 @@ class Session:
         self.engine.interrupted = False
         outputs = RowFrames(self.channel) if message.get("rows") is True else Outputs(self.channel)
         done = {"type": "done", "ok": True, "exit_code": 0, "interrupted": False}
+        waited_for = ""
         began_us = time_ns() // 1000
         try:
             self.interrupts.guard(lambda: self.execute(message, outputs))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             done = failed("KeyboardInterrupt", "the run was interrupted", INTERRUPTED)
+            waited_for = str(stop)
         except StatementError as failure:
             done = self.describe(failure)
         except Exception as failure:  # a defect of ours must not end the session
             done = failed(type(failure).__name__, str(failure))
         ended_us = time_ns() // 1000
-        if not done["ok"]:
-            if was_in_transaction and not self.engine.in_transaction:
-                done["note"] = "the open transaction was rolled back; committed data is kept"
-            elif self.engine.is_aborted:
-                done["note"] = "the open transaction is aborted by that: ROLLBACK it, and begin again"
-            elif self.engine.in_transaction:  # else what the next runs change would be lost with the session
-                done["note"] = "a transaction is still open: COMMIT or ROLLBACK it"
-            if not outputs.is_for_code:
-                print(done["error"]["traceback"], end="", file=sys.stderr)
+        if not done["ok"] and not outputs.is_for_code:
+            print(done["error"]["traceback"], end="", file=sys.stderr)
+        note = self.note_of_transaction(done["ok"], was_in_transaction, message.get("background"))
         outputs.finish()
         self.engine.interrupted = False
-        if notes := self.engine.take_notes():
-            done["note"] = "; ".join([done["note"], *notes] if "note" in done else notes)
+        if notes := [one for one in (waited_for, note, *self.engine.take_notes()) if one]:
+            done["note"] = "; ".join(notes)
         self.engine.end()
         self.streams.flush()
         self.interrupts.run_is_over()
         self.channel.send({**done, "holds_state": self.engine.holds_state(), "began_us": began_us, "ended_us": ended_us})
+
+    def note_of_transaction(self, is_ok, was_in_transaction, is_background):
+        if not is_ok and was_in_transaction and not self.engine.in_transaction:
+            return "the open transaction was rolled back; committed data is kept"
+        if not is_ok and self.engine.is_aborted:
+            return "the open transaction is aborted by that: ROLLBACK it, and begin again"
+        if not self.engine.in_transaction:
+            return ""
+        if is_background:
+            return "a transaction was still open: it ends with this background run, and nothing of it is kept"
+        # Others would wait for it in vain, and what the next runs change would be lost with the session.
+        return f"a transaction is still open: COMMIT or ROLLBACK it; until then other languages {self.engine.others_meanwhile}"
 
     def execute(self, message, outputs):
         code, parameters = str(message.get("code", "")), values_of(message.get("parameters"))

@@ -17,6 +17,8 @@ JSON_CHARACTERS_MAX = 200_000
 ROWS_FILE = 1_000_000
 FILE_BYTES_MAX = 48 << 20  # the state folder is memory, and the host keeps as much of a run
 CELL_CHARACTERS = 200
+NAMES_CHARACTERS = 400  # columns that are not shown are named in so many
+CUT_NAMES_CHARACTERS = 60
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
 DECIMAL_DIGITS_EXACT = 15  # a double has so many
@@ -64,7 +66,8 @@ class Table:
         footer = "1 row" if count == 1 else f"{count} rows"
         if len(first) + len(last) < count:
             footer += f", the first {len(first)} and the last {len(last)} shown" if last else f", {len(first)} shown"
-        named = f"; not shown: {names_in_short(not_shown)}" if not_shown else ""
+        named = f"; not shown: {names_in_short(not_shown, NAMES_CHARACTERS)} (name the columns you need)" if not_shown else ""
+        named += self._words_of_cut_texts([*first, *last], not_shown)
         output = make_output(f"{text}({footer}{note}{named})", as_html(self.names, [*first, *last], f"({footer}{note})"), data)
         if saved:
             output["formats"].append("csv")
@@ -75,10 +78,22 @@ class Table:
         """The first rows and the last, they as text, and the names of columns that it does not have."""
         first, last = self._rows_shown(count, ROWS_ALL)
         text, not_shown = as_text(self.names, first, last)
+        if not_shown and count == 1:
+            text, not_shown = as_lines(self.names, first[0])
         if len(text) > CHARACTERS_TEXT:
             first, last = self._rows_shown(count, 2 * ROWS_EACH_END)
             text, not_shown = as_text(self.names, first, last, CHARACTERS_TEXT // (len(first) + len(last) + 3))
         return first, last, text, not_shown
+
+    def _words_of_cut_texts(self, rows, not_shown):
+        cut_ones = [name for i, name in enumerate(self.names) if name not in not_shown and any(is_cut(row[i]) for row in rows)]
+        if not cut_ones:
+            return ""
+        first, values = cut_ones[0], [row[self.names.index(cut_ones[0])] for row in rows]
+        quoted = first if first.isidentifier() and first.isascii() else '"' + first.replace('"', '""') + '"'
+        is_text = all(isinstance(value, (str, type(None))) for value in values)
+        way = f"substr({quoted}, {CELL_CHARACTERS + 1}) is the rest" if is_text else "ask for parts of it"
+        return f"; cut: {names_in_short(cut_ones, CUT_NAMES_CHARACTERS)} ({way})"
 
     def _rows_shown(self, count, all_of):
         """The first ones and the last; without the last where they have not been read."""
@@ -137,8 +152,13 @@ def to_text(value):
         return f"x'{value[:BLOB_BYTES].hex()}'{more}"
     if isinstance(value, float):
         value = float(f"{value:.{DECIMAL_DIGITS_EXACT}g}")  # the digits behind are those of binary fractions; JSON and CSV have them
-    text = str(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "..."
+    text = str(value)
+    more = "..." if len(text) > CELL_CHARACTERS else ""  # cut as it is, so that substr() has the rest
+    return text[:CELL_CHARACTERS].replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + more
+
+
+def is_cut(value):
+    return not isinstance(value, (bytes, float, int, type(None))) and len(str(value)) > CELL_CHARACTERS
 
 
 def to_json(value):
@@ -180,6 +200,18 @@ def as_text(names, first, last=(), width_max=WIDTH_TEXT):
     between = ["...\n"] if last else []
     table = line(names) + "-+-".join("-" * widths[i] for i in shown) + "\n" + "".join([*lines[:len(first)], *between, *lines[len(first):]])
     return table, [name for i, name in enumerate(names) if i not in set(shown)]
+
+
+def as_lines(names, row):
+    """A single row that is too wide, a line for each value, and the names of the columns that do not fit."""
+    lines, size = [], 0
+    for name, value in zip(names, row):
+        line = f"{name}: {to_text(value)}\n"
+        size += len(line)
+        if size > CHARACTERS_TEXT and lines:
+            break
+        lines.append(line)
+    return "".join(lines), names[len(lines):]
 
 
 def _columns_that_fit(widths, width_max):

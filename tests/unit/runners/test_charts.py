@@ -101,6 +101,29 @@ def test_plotly_has_no_data_rather_than_those_that_it_does_not_draw(extras, figu
     assert ending.main["formats"] == ["text", "html", "json"] and "chart" not in ending.main
 
 
+DRAWN_BINS = """
+import numpy as np, plotly.graph_objects as go
+from hutch_runner.plotly_charts import chart_of, has_bins
+numbers, words = go.Histogram(x=np.array([1, 2, 7]), name='n', xbins_size=3), go.Histogram(x=['p'])
+bins = {1: [[0.09999999999999999, 0.30000000000000004, 2], [0.30000000000000004, 0.5, 0]]}
+"""
+
+
+@pytest.mark.parametrize("code, expected", [
+    ("chart_of(go.Figure([words, numbers]), bins)['elements'][1:]",
+     [{"from": 0.1, "to": 0.3, "count": 2, "group": "n"}, {"from": 0.3, "to": 0.5, "count": 0, "group": "n"}]),
+    ("chart_of(go.Figure([numbers, go.Histogram(x=[])]), {0: [[1, 4, 3]]})['elements']", [{"from": 1, "to": 4, "count": 3, "group": "n"}]),
+    # One histogram without its bins leaves none of those beside it.
+    ("chart_of(go.Figure([words, numbers]), {})", None), ("chart_of(go.Figure([numbers, numbers]), bins)", None), ("chart_of(go.Figure(numbers))", None),
+    ("chart_of(go.Figure(words), {})['elements']", [{"from": "p", "to": "p", "count": 1}]),
+    ("[has_bins(go.Figure(one)) for one in (numbers, words, [words, numbers], go.Histogram(x=[1], visible='legendonly'), go.Bar(y=[1]), None)]",
+     [True, False, True, False, False, False]),
+    ("has_bins(go.Figure(go.Histogram(x=np.array(['2024-01-01'], dtype='datetime64[D]'))))", False)])
+def test_bins_that_plotly_has_drawn_are_the_charts(extras, code, expected):
+    extras.run(DRAWN_BINS)
+    assert json.loads(extras.run(f"import json; print(json.dumps({code}))").stdout) == expected
+
+
 @pytest.mark.parametrize("values, options, quartiles, whiskers, outliers", [
     # The linear rule: the share times the count, less a half, is the place from 0 on.
     ([1, 2, 3, 4, 5, 6, 7, 8], "", (2.5, 4.5, 6.5), (1, 8), []),
@@ -259,7 +282,19 @@ VEGA = [
     ({"mark": "line", "encoding": {"x": {"field": "d", "timeUnit": "yearmonth", "type": "temporal"}, "y": {**B, "aggregate": "sum"},
                                    "tooltip": [{"field": "d", "type": "temporal"}]}}, None, None),
     ({"mark": "bar", "encoding": {"x": {**B, "bin": True}, "y": {**B, "aggregate": "mean"}}}, None, None),
-    ({"mark": "bar", "encoding": {"x": {**B, "bin": {"extent": [0, 2]}}, "y": {"aggregate": "count"}}}, None, None),
+    *(({"mark": "bar", "encoding": {"x": {**B, "bin": options}, "y": {"aggregate": "count"}}}, None, None) for options in (
+        {"extent": [0, 2]}, {"anchor": 1}, {"steps": [1, 2]}, {"divide": [3]})),
+    *(({"mark": "bar", "encoding": {"x": {**B, "bin": True}, "y": {"aggregate": "count"}, **other}}, None, None) for other in (
+        {"color": {**B, "aggregate": "count"}}, {"color": B}, {"color": {"condition": {**A, "param": "p"}, "value": "grey"}}, {"detail": A},
+        {"color": A, "tooltip": {"field": "c", "type": "nominal"}}, {"fill": A})),
+    ({"mark": "bar", "encoding": {"x": {**A, "bin": True}, "y": {"aggregate": "count"}}}, None, None),
+    ({"mark": "bar", "encoding": {"x": {"aggregate": "count"}, "y": {**B, "bin": {}}, "color": {"value": "red"}, "tooltip": {"aggregate": "count"}}},
+     "histogram", [
+        {"from": 1, "to": 1.5, "count": 1}, {"from": 1.5, "to": 2, "count": 0}, {"from": 2, "to": 2.5, "count": 0}, {"from": 2.5, "to": 3, "count": 0},
+        {"from": 3, "to": 3.5, "count": 1}, {"from": 3.5, "to": 4, "count": 0}, {"from": 4, "to": 4.5, "count": 0}, {"from": 4.5, "to": 5, "count": 1}]),
+    ({"mark": "bar", "encoding": {"x": {**B, "bin": {"step": 4}}, "y": {"aggregate": "count", "stack": None}, "color": A, "tooltip": [A]}},
+     "histogram", [{"from": 0, "to": 4, "count": 2, "group": "x"}, {"from": 4, "to": 8, "count": 0, "group": "x"},
+                   {"from": 0, "to": 4, "count": 0, "group": "y"}, {"from": 4, "to": 8, "count": 1, "group": "y"}]),
     ({"mark": "line", "encoding": {"x": {**B, "bin": True}, "y": {"aggregate": "count"}}}, None, None),
     ({"mark": "rect", "encoding": {"x": {**B, "bin": True}, "y": A, "color": {"aggregate": "count"}}}, None, None),
     ({"mark": "bar", "encoding": {"x": A, "y": {**B, "stack": "normalize"}, "color": {"field": "c", "type": "nominal"}}}, None, None),
@@ -282,7 +317,11 @@ def vega_lite(part):
     return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "title": "T", "data": {"values": ROWS}, **part}
 
 
-@pytest.mark.parametrize("part, kind, elements", VEGA)
+NOT_DRAWN = [({"mark": "bar", "encoding": {"x": {**B, "bin": options}, "y": {"aggregate": "count"}}}, None, None) for options in (
+    {"maxbins": 0}, {"step": "2"}, {"step": 1e-5}, {"base": 2}, {"binned": True}, "binned")]  # in part since vega takes minutes for them
+
+
+@pytest.mark.parametrize("part, kind, elements", VEGA + NOT_DRAWN)
 def test_vega_lite_from_javascript(shared_javascript, part, kind, elements):
     output = shared_javascript.run(f"({json.dumps(vega_lite(part))})").main
     check_vega(output, kind, elements)
@@ -311,6 +350,47 @@ def check_vega(output, kind, elements):
     assert output["chart"]["type"] == kind and output["chart"]["title"] == "T"
     assert output["chart"]["elements"] == elements
     assert "unit" not in output["chart"].get("x", {})
+
+
+VEGA_BINS = [
+    (range(100), {"maxbins": 4}), ([1, 1.5, 3, 4.99, 5, 10], {"step": 2}), ([1, 1.5, 3, 4.99, 5, 10], {"step": 0.3}), (range(7), True), (range(11), True),
+    ([0.1, 0.2, 0.3, 0.7, 0.8, 1.1], True), ([-3.7, -1, 0, 0.5, None, 2], True), ([1e6, 1.5e6, 3.21e6], {"maxbins": 30}), ([5, 5, 5], True), ([0], True),
+    ([-2, -2], {"maxbins": 3}), (range(3), {"minstep": 1}), ([3.3, 4.1, 17.9], {"nice": False}), ([3.3, 4.1, 17.9], {"nice": False, "step": 5}),
+    (range(0, 1000, 9), {"maxbins": 50}), (range(0, 1000, 7), {"maxbins": 100}), ([0.001, 0.0015, 0.0042], {"maxbins": 2}),
+    ([i * 0.1 for i in range(40)], {"maxbins": 20, "minstep": 0.25}), ([1e-7, 3e-7, 9e-7], True)]
+DRAWN_BARS = """
+import json, re, vl_convert
+
+def bars(mark):
+    if isinstance(mark, dict) and mark.get("marktype") == "rect":
+        yield from (item["description"] for item in mark["items"] if "description" in item)
+    for part in mark.values() if isinstance(mark, dict) else mark if isinstance(mark, list) else ():
+        yield from bars(part)
+
+def drawn(spec):
+    words = (one.replace("\u2212", "-") for one in bars(vl_convert.vega_to_scenegraph(vl_convert.vegalite_to_vega(spec))))
+    found = (re.fullmatch("v .binned.: (.*) \u2013 (.*); n: (.*); g: (.*)", one).groups() for one in words)
+    return json.dumps([[float(start), float(end), int(count), group] for start, end, count, group in found])
+"""
+
+
+@pytest.mark.parametrize("values, options", VEGA_BINS)
+def test_bins_are_those_that_vega_draws(shared_javascript, extras, values, options):
+    values = list(values)
+    rows = [{"v": value, "g": "pqr"[i * i % 3]} for i, value in enumerate(values)]
+    spec = json.dumps(vega_lite({"mark": "bar", "data": {"values": rows}, "encoding": {
+        "x": {"field": "v", "type": "quantitative", "bin": options}, "y": {"aggregate": "count", "title": "n"}, "color": {"field": "g", "type": "nominal"}}}))
+    chart = extras.run(f"import altair as alt, json\nalt.Chart.from_dict(json.loads({spec!r}))").main["chart"]
+    assert shared_javascript.run(f"({spec})").main["chart"] == chart
+    counted = [(one["from"], one["to"], one["count"], one["group"]) for one in chart["elements"] if one["count"]]
+    extras.run(DRAWN_BARS)
+    drawn = sorted(json.loads(extras.run(f"print(drawn(json.loads({spec!r})))").stdout))
+    assert len(drawn) == len(counted) and sum(one[2] for one in drawn) == len([value for value in values if value is not None])
+    for bar, one in zip(drawn, sorted(counted)):
+        assert bar[:2] == pytest.approx(one[:2], rel=1e-9, abs=1e-12) and tuple(bar[2:]) == one[2:]
+    for group in {one["group"] for one in chart["elements"]}:
+        own = [one for one in chart["elements"] if one["group"] == group]
+        assert [one["from"] for one in own[1:]] == [one["to"] for one in own[:-1]]
 
 
 @pytest.mark.parametrize("how, label", [({"timeUnit": "yearmonth"}, "d (year-month)"), ({"timeUnit": "year"}, "d (year)")])

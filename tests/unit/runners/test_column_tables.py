@@ -1,5 +1,6 @@
 """Tables of polars and Arrow, pictures of PIL, and what plotly's figures look like: results as pandas' and matplotlib's are."""
 
+import json
 import re
 
 import pytest
@@ -28,6 +29,14 @@ def test_of_a_long_one_the_whole_is_a_file(extras, code):
     content = ending.parts[-1]["csv"].decode()
     assert content.startswith("a\n0\n1\n") and content.endswith("\n4999\n")
     assert 20 < output["text"].count("\n") < 70
+
+
+@pytest.mark.parametrize("column", ["[[1, 2, 3]] * 1000", "[{'k': 1}] * 1000", "pl.Series([object()] * 1000, dtype=pl.Object)"])
+def test_one_that_polars_writes_no_csv_of_has_the_rest(extras, column):
+    ending = extras.run(f"import polars as pl; pl.DataFrame({{'a': range(1000), 'b': ['x' * 200] * 1000, 'c': {column}}})")
+    assert ending.main["formats"] == ["text", "html", "json"] and "no rich form" not in ending.main["text"]
+    table = json.loads(ending.parts[-1]["json"])
+    assert table["row_count"] == 1000 and table["truncated"] and table["rows"][0][:2] == [0, "x" * 200]
 
 
 WIDE = "{f'feature_{i}': [0.123456] * 1000 for i in range(40)}"

@@ -116,7 +116,8 @@ def test_long_values_are_shown_in_whole_items(shared_javascript, code, parts):
 @pytest.mark.parametrize("code, text", [
     ("[1, , 'a', [2, { b: null }]]", "[ 1, <1 empty item>, 'a', [ 2, { b: null } ] ]"),
     ("({ a: new Map([[1, new Set([2])]]), d: new Date(0) })", "{ a: Map(1) { 1 => Set(1) { 2 } }, d: 1970-01-01T00:00:00.000Z }"),
-    ("({ a: { b: { c: { d: 1 } } } })", "{ a: { b: { c: [Object] } } }"),
+    ("({ a: { b: { c: { d: 1 } } } })", "{ a: { b: { c: { d: 1 } } } }"),
+    ("[{ u: { addr: { geo: { lat: [1] } } } }]", "[ { u: { addr: { geo: { lat: [ 1 ] } } } } ]"),
     ("Array.from({ length: 160 }, (_, i) => i).length + ' ' + require('util').inspect.defaultOptions.maxArrayLength", "'160 100'"),
     ("const self = {}; self.self = self; self", "<ref *1> { self: [Circular *1] }"),
 ])

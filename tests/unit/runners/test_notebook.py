@@ -156,6 +156,19 @@ def test_a_module_reloads(notebook):
     assert notebook.run("mine.value").text == "2"
 
 
+def test_nothing_is_told_of_modules_that_are_reloaded(start):
+    notebook = start("python", extras=True)
+    (notebook.cwd / "calc.py").write_text("def add(a, b): return a + b + 100")
+    assert notebook.run("import calc; print(calc.add(1, 2))\n%load_ext autoreload\n%autoreload 2").stdout == "103\n"
+    (notebook.cwd / "calc.py").write_text("def add(a, b): return a + b")
+    ending = notebook.run("print(calc.add(1, 2))")
+    assert ending.stdout == "3\n" and "note" not in ending.done, ending.done
+    notebook.run("%autoreload 0")
+    (notebook.cwd / "calc.py").write_text("def add(a, b): return 0")
+    ending = notebook.run("print(calc.add(1, 2))")
+    assert ending.stdout == "3\n" and "importlib.reload(calc)" in ending.done["note"]
+
+
 def test_await_and_interrupt(notebook):
     assert notebook.run("%pwd\nimport asyncio\nawait asyncio.sleep(0, 'slept')").text == "'slept'"
     notebook.start("print('on')\n!sleep 60")
@@ -322,3 +335,12 @@ def test_display_ids_without_ipython(python):
 
 def test_very_many_outputs_are_not_held(python):
     assert len(python.run("# display_id\nfor i in range(250): display(i)").outputs) == 250
+
+
+def test_a_session_that_was_reset_ends_as_before(start):
+    notebook = start("python", extras=True)
+    notebook.run("kept = 1")
+    ending = notebook.run("%reset -f")
+    assert ending.ok and notebook.run("kept").done["error"]["name"] == "NameError"
+    assert notebook.run("exit(2)").done["exit_code"] == 2 and notebook.run("quit()").ok
+    assert notebook.run("get_ipython().user_ns is globals()").text == "True"

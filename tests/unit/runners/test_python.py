@@ -357,3 +357,10 @@ def test_user_module_named_like_ours(python):
     (python.cwd / "charts.py").write_text("mine = 1\n")
     (python.cwd / "session.py").write_text("mine = 2\n")
     assert python.run("import charts, session\n(charts.mine, session.mine)").text == "(1, 2)"
+
+
+@pytest.mark.parametrize("asks", ["input('name: ')", "__import__('getpass').getpass()", "from getpass import getpass\ngetpass('key: ', echo_char='*')"])
+def test_whoever_asks_hears_what_to_do(python, asks):
+    ending = python.run(asks)
+    assert ending.error["name"] == "EOFError" and "cannot ask anybody here: put the value into the code, or pass it in env" in ending.error["message"]
+    assert "termios" not in ending.stderr and python.run("import getpass; getpass.getuser() != ''").text == "True"

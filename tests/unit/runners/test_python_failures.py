@@ -154,7 +154,9 @@ WESTERN = "encoding='cp1252', or cp1250 (Central Europe) or cp1254 (Turkish) whe
     ("open('wide.csv').read()", "(the file looks like encoding='utf-16')"), ("open('bare.csv').read()", "(the file looks like encoding='utf-16-le')"),
     ("open('new.csv', encoding='ascii').read()", "(the file looks like encoding='utf-8')"), ("b'M\\xfcller'.decode()", f"(these bytes look like {WESTERN})"),
     ("open('russian.csv').read()", "(the file looks like encoding='cp1251', or koi8_r or cp1253)"),
-    ("pd.read_csv('japanese.csv')", "(the file looks like encoding='shift_jis', or gb18030)"), ("open('chinese.csv').read()", "(the file looks like encoding='gb18030', or euc_kr or big5)"),
+    ("pd.read_csv('korean.csv')", "(the file looks like encoding='cp949', or gb18030 or euc_jp)"), ("pd.read_csv('taiwan.csv')", "(the file looks like encoding='big5', or gb18030)"),
+    ("pd.read_csv('euc.csv')", "(the file looks like encoding='euc_jp', or gb18030 or cp949)"),
+    ("pd.read_csv('japanese.csv')", "(the file looks like encoding='shift_jis', or gb18030 or cp949)"), ("open('chinese.csv').read()", "(the file looks like encoding='gb18030', or cp949 or big5)"),
     ("open('greek.csv').read()", "(the file looks like encoding='cp1253', or cp1251 or koi8_r)"), ("open('picture.png').read()", "(read_file says what that file may be)"),
     ("open('damaged.csv').read()", "(read_file says what that file may be)"), ("b'\\x00\\xff'.decode()", None), ("'ü'.encode('ascii')", None),
 ])
@@ -172,7 +174,8 @@ def encoded(tmp_path_factory, request):
         for name, content in {
                 "old": text.encode("cp1252"), "late": b"a;b\n" + b"x;1\n" * 90_000 + text.encode("cp1252"), "wide": text.encode("utf-16"),
                 "bare": text.encode("utf-16-le"), "new": text.encode(), "russian": "Привет мир, как дела".encode("cp1251"),
-                "japanese": "品名,値\nテスト,1\n".encode("shift_jis"), "chinese": "名,市\n张,北京\n".encode("gb18030"), "greek": "Καλημέρα κόσμε".encode("cp1253"),
+                "japanese": "品名,値\nテスト,1\n".encode("shift_jis"), "chinese": "名,市\n张,北京\n".encode("gb18030"), "korean": "이름,금액\n김철수,서울\n이영희,부산\n".encode("cp949"),
+                "taiwan": "姓名,金額\n張三,100\n李四,200\n".encode("big5"), "euc": "これは日本語です\n".encode("euc_jp"), "greek": "Καλημέρα κόσμε".encode("cp1253"),
                 "damaged": text.encode() * 9 + b"\xff"}.items():
             (runner.cwd / f"{name}.csv").write_bytes(content)
         (runner.cwd / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")

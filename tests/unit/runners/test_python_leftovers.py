@@ -84,6 +84,57 @@ def test_processes_that_have_ended_are_not(python, code):
 # --- threads -------------------------------------------------------------------------------------
 
 
+IN_THREADS = "import threading, time\nend = threading.Event()\ndef w(): end.wait()\n"
+
+
+def goes_on(which, run, they="it prints"):
+    return f"{which}; what {they} comes in the output of later runs, marked [thread of {run}]"
+
+
+@pytest.mark.parametrize("started, name", [
+    ("threading.Thread(target=w).start()", "Thread-1 (w)"),
+    ("threading.Thread(target=w, daemon=True, name='mine').start()", "mine"),
+    ("threading.Timer(60, w).start(); [one for one in threading.enumerate() if isinstance(one, threading.Timer)][0].daemon", "Thread-1"),
+    ("class T(threading.Thread):\n    def run(self): w()\nT(name='n' * 99, daemon=True).start()", "n" * 57 + "..."),
+    ("import http.server\nserver = http.server.HTTPServer(('127.0.0.1', 0), http.server.BaseHTTPRequestHandler)\n"
+     "threading.Thread(target=server.serve_forever, daemon=True).start()", "Thread-1 (serve_forever)"),
+    ("threading.Thread(target=time.sleep, args=(60,), daemon=True).start()", "Thread-1 (sleep)"),
+    ("from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(3); pool.submit(w);", "ThreadPoolExecutor-0_0"),
+    ("from multiprocessing.pool import ThreadPool\npool = ThreadPool(1); pool.apply_async(w);", "Thread-1 (worker)"),
+])
+def test_a_thread_that_goes_on_is_told_once(python, started, name):
+    assert python.run(IN_THREADS + started).done["note"] == goes_on(f"a thread of this run goes on: {name}", "run_1")
+    assert "note" not in python.run("1").done
+    assert "note" not in python.run("end.set()\nfor one in threading.enumerate():\n    if isinstance(one, threading.Timer): one.cancel()").done
+
+
+def test_of_many_threads_some_are_named(python):
+    assert "note" not in python.run(IN_THREADS).done
+    ending = python.run("for n in range(5): threading.Thread(target=w, name=f'n{n}').start()\n1 / 0")
+    assert ending.done["note"] == goes_on("5 threads of this run go on: n0, n1, n2 and 2 more", "run_2", "they print"), "of a failed run as well"
+    more = python.run("threading.Thread(target=w, name='another').start()")
+    assert more.done["note"] == goes_on("a thread of this run goes on: another", "run_3")
+    assert "note" not in python.run("end.set()").done
+
+
+def test_a_job_of_an_idle_pool_is_of_the_run_that_has_asked_for_it(python):
+    code = IN_THREADS + "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result();"
+    assert "note" not in python.run(code).done
+    assert python.run("pool.submit(w);").done["note"] == goes_on("a thread of this run goes on: ThreadPoolExecutor-0_0", "run_2")
+    assert "note" not in python.run("end.set()").done
+
+
+@pytest.mark.parametrize("code", [
+    "threading.Thread(target=int).start()", "t = threading.Thread(target=w); t.start(); end.set(); t.join()",
+    "from multiprocessing.pool import ThreadPool\npool = ThreadPool(2); pool.map(int, '12');",
+    "import logging.handlers, queue\nlistener = logging.handlers.QueueListener(queue.Queue()); listener.start()",
+    "import asyncio\nawait asyncio.to_thread(int);",
+])
+def test_threads_of_which_nothing_is_told(python, code):
+    ending = python.run(IN_THREADS + code)
+    assert ending.ok and "note" not in ending.done, ending.done
+
+
 LATER = "import sys, threading\ngo = threading.Event(); done = threading.Event()\n"
 
 

@@ -50,7 +50,7 @@ NOT_KEPT = {
     "document": ("import docx\nit = docx.Document()", "docx.document.Document: it has a docx.oxml.document.CT_Document, which ends with its process: make it again)"),
     "video": ("import cv2\nit = cv2.VideoCapture()", "cv2.VideoCapture: open it again)"),
     "http": ("import httpx\nit = httpx.Client()", "httpx.Client: make it again)"),
-    "executor": ("from concurrent.futures import ThreadPoolExecutor\nit = ThreadPoolExecutor(1); it.submit(int).result()", "1 threads that ran (ThreadPoolExecutor"),
+    "executor": ("from concurrent.futures import ThreadPoolExecutor\nit = ThreadPoolExecutor(1); it.submit(int).result()", "ThreadPoolExecutor: make it again)"),
     "read_file": ("import pyarrow as pa, pyarrow.parquet as pq\npq.write_table(pa.table({'a': [1]}), 'a.parquet')\nit = pq.ParquetFile('a.parquet')", "a.parquet)"),
 }
 

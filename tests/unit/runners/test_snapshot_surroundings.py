@@ -1,6 +1,7 @@
 """All that is around a Python's values comes back with its snapshot, or is named: settings, and what goes with the process."""
 
 import os
+import re
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_settings_come_back(start, tmp_path, name):
 
 
 @pytest.mark.parametrize("code,said", [
-    ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True, name='waits').start()", "1 threads that ran (waits)"),
+    ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True, name='waits').start()", "1 thread that ran then (waits)"),
     ("import asyncio\nasync def wait(): await asyncio.sleep(60)\nasyncio.create_task(wait()).done(); await asyncio.sleep(0)", "1 tasks of asyncio that waited"),
     ("import logging\nlogging.basicConfig(level=logging.DEBUG)", "how logging was set up"),
     ("import signal\nsignal.signal(signal.SIGUSR1, lambda *_: None) and None", "handlers of signals"),
@@ -65,6 +66,34 @@ def test_settings_come_back(start, tmp_path, name):
 def test_what_is_no_value_and_goes_with_the_process_is_told(start, tmp_path, code, said):
     note = WokenPython(start, tmp_path, {"it": (code + "\nkept = 1", None)}).note
     assert f"gone with the one before: {said}" in note, note
+
+
+def test_threads_are_told_once(start, tmp_path):
+    """The process that has heard of them ends before it has written anything itself."""
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    first.run("import threading, time\nfor n in range(4): threading.Thread(target=time.sleep, args=(60,), daemon=True, name=f'n{n}').start()")
+    store(first, keeper)
+    first.close_channel()
+    second = start("python", keeper=keeper)
+    assert "gone with the one before: 4 threads that ran then (n0, n1, n2 and 1 more)" in second.run("n").done["note"]
+    second.close_channel()
+    assert "gone with" not in start("python", keeper=keeper).run("n").done["note"]
+
+
+def test_idle_threads_of_pools_are_none_of_the_users(start, tmp_path):
+    pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result()\nkept = 1"
+    python = WokenPython(start, tmp_path, {"it": (pool, None)})
+    assert "not kept: pool (" in python.note and "gone with" not in python.note, python.note
+
+
+def test_a_note_has_whole_items_and_counts_the_others(start, tmp_path):
+    made = "".join(f"number{n} = (n for n in ())\n" for n in range(40))
+    note = WokenPython(start, tmp_path, {"it": (made + "kept = 1", None)}).note
+    found = re.search(r"; not kept: (number0 \(.+make it again\)|number0 \(.+made it\)) and (\d+) more: `hutch sessions show`$", note)
+    assert found and found[1].count("number") + int(found[2]) == 40 and 230 < len(note) <= 300, note
+    long = WokenPython(start, tmp_path, {"it": (f"{'n' * 400} = (n for n in ())\nkept = 1", None)}).note
+    assert len(long) <= 300 and "; not kept: nnn" in long and long.endswith("..."), long
 
 
 def test_pipes_of_the_runner_are_none_of_the_users(start, tmp_path):

@@ -41,6 +41,33 @@ def test_a_table_is_never_cut_through_its_rows(sql, rows, columns, footer):
     assert len(text.splitlines()) == (rows + 3 if "first" not in footer else 24)
 
 
+def test_columns_that_are_not_shown_have_a_way(sql):
+    cells = ", ".join(f"1000.5 AS column_name_{i}" for i in range(18))
+    last = sql.run(f"SELECT {cells} UNION ALL SELECT {cells}").text.splitlines()[-1]
+    assert last.startswith("(2 rows; not shown: column_name_") and last.endswith(" (name the columns you need))"), last
+
+
+@pytest.mark.parametrize("query, shown", [
+    ("SELECT {z} AS t, 1 AS id", "(1 row; cut: t (substr(t, 201) is the rest))"),
+    ("SELECT {z} AS \"my text\", {z} AS u", "(1 row; cut: my text, u (substr(\"my text\", 201) is the rest))"),
+    ("SELECT substr({z}, 1, 200) AS t", "(1 row)"), ("SELECT zeroblob(300) AS b", "(1 row)")])
+def test_long_texts_have_a_way(sql, query, shown):
+    assert sql.run(query.format(z="replace(hex(zeroblob(150)), '0', 'z')")).text.splitlines()[-1] == shown
+
+
+def test_what_is_cut_and_its_rest_are_all_of_a_text(sql):
+    sql.run("CREATE TABLE t AS SELECT replace(hex(zeroblob(80)), '00', 'a' || char(10)) || 'end' || replace(hex(zeroblob(80)), '0', 'b') AS x")
+    first, rest = (sql.run(f"SELECT {one} AS x").text.splitlines()[2] for one in ("(SELECT x FROM t)", "substr((SELECT x FROM t), 201)"))
+    assert (first.removesuffix("...") + rest).replace("\\n", "\n") == "a\n" * 80 + "end" + "b" * 160
+
+
+def test_a_row_that_is_too_wide_has_a_line_for_each_value(sql):
+    ending = sql.run("SELECT " + ", ".join(f"{i}000.5 AS column_name_{i}" for i in range(1, 17)))
+    assert ending.text.splitlines() == [f"column_name_{i}: {i}000.5" for i in range(1, 17)] + ["(1 row)"]
+    last = sql.run("SELECT " + ", ".join(f"{i} AS a_column_with_a_name_{i}" for i in range(400))).text.splitlines()[-1]
+    assert last.startswith("(1 row; not shown: a_column_with_a_name_") and last.endswith("to a_column_with_a_name_399 (name the columns you need))"), last
+
+
 def test_the_last_table_is_the_main_result(sql):
     ending = sql.run("SELECT 1; SELECT 2; CREATE TABLE t (a);")
     assert [o["is_main_result"] for o in ending.outputs] == [False, True, False]

@@ -400,6 +400,44 @@ def test_an_interrupted_transaction(sql):
     assert rows(sql.run("SELECT count(*) FROM t")) == [[0]]
 
 
+def test_a_run_says_that_it_leaves_a_transaction_open(sql, engine):
+    note = "a transaction is still open: COMMIT or ROLLBACK it; until then other languages " + (
+        "see nothing of it, and cannot write" if engine == "SQLite" else "cannot use the session's database")
+    assert sql.run("BEGIN; CREATE TABLE tx AS SELECT 1 AS a").done["note"] == note
+    assert sql.run("SELECT * FROM tx").done["note"] == note
+    assert "note" not in sql.run("COMMIT").done
+    assert "note" not in sql.run("BEGIN; SELECT * FROM tx; COMMIT").done
+
+
+def test_an_interrupted_wait_for_python_is_told(python, sql):
+    python.run("import pandas as pd, time; waited = pd.DataFrame({'a': [1]})")
+    python.start("end = time.monotonic() + 4\nwhile time.monotonic() < end: pass")
+    python.wait_until_busy()
+    sql.start("SELECT * FROM waited")
+    time.sleep(0.5)
+    sql.interrupt()
+    done = sql.finish().done
+    assert done["interrupted"] and done["note"].startswith("it waited for DataFrames: Python is busy with run_"), done
+    python.finish()
+
+
+@pytest.mark.parametrize("made", ["CREATE TEMP TABLE tt AS SELECT 1 AS a", "create temporary view \"TT\" as select 1 as a"])
+def test_a_temporary_table_of_another_language_is_named_as_one(python, sql, made):
+    assert sql.run(made).ok
+    way = "a temporary table of that name belongs to the language that made it"
+    assert way in python.run("hutch.sql('SELECT * FROM tt')").error["message"]
+    assert way not in python.run("hutch.sql('SELECT * FROM other')").error["message"]
+    assert rows(sql.run("SELECT a FROM tt")) == [[1]] and rows(sql.run("DROP " + made.split()[2] + " tt; SELECT 1")) == [[1]]
+
+
+def test_a_list_says_how_it_becomes_a_dataframe(python, sql):
+    python.run("import pandas as pd\nlst = [{'a': 1}]\nnumber = 5")
+    way = "of type list: lst = pd.DataFrame(lst) makes it one"
+    assert way in sql.run("SELECT * FROM lst").error["message"] and way in python.run("hutch.sql('SELECT * FROM lst')").error["message"]
+    assert "makes it one" not in sql.run("SELECT * FROM number").error["message"]
+    assert python.run("lst = pd.DataFrame(lst)").ok and rows(sql.run("SELECT * FROM lst")) == [[1]]
+
+
 @pytest.mark.parametrize("mistake, said", [
     ("SELECT * FROM missing", "missing"), ("SELECT nothing FROM t", "nothing"), ("INSERT INTO missing VALUES (1)", "missing")])
 def test_a_mistake_within_a_transaction_is_told_as_itself(sql, engine, mistake, said):
@@ -407,7 +445,7 @@ def test_a_mistake_within_a_transaction_is_told_as_itself(sql, engine, mistake, 
     failed = sql.run(mistake)
     assert said in failed.error["message"] and "aborted" not in failed.error["message"]
     if engine == "SQLite":
-        assert failed.done["note"] == "a transaction is still open: COMMIT or ROLLBACK it"
+        assert failed.done["note"].startswith("a transaction is still open: COMMIT or ROLLBACK it")
         assert rows(sql.run("SELECT count(*) FROM t")) == [[1]]
     else:
         assert failed.done["note"] == "the open transaction is aborted by that: ROLLBACK it, and begin again"

@@ -73,6 +73,7 @@ def test_booleans_are_those_of_json_and_of_data_frames(start, sql):
     ("shop.db", ["that file is there: ATTACH 'shop.db' AS other, then FROM other.its_table"]),
     ("p.parquet", ["that file is there", "does not read this format", "DuckDB"]),
     ("sub/plain", ["that file is there", "does not read this format"]),
+    ("t.docx", ["that file is there: SQL does not read it; read_file of it names the two lines of Python that do"]),
     ("folder.csv", ["that is a folder"]),
     ("gone.parquet", ["no such file in /"]), ("gone.csv.gz", ["no such file in /"]), ("gone.txt", ["no such file in /"]),
     ("gone/x", ["no such file in /"]), ("/gone/x.csv", ["no such file"]),
@@ -82,13 +83,19 @@ def test_files_that_are_not_read_are_named_as_files(sql_beside_frame, name, word
     (sql.cwd / "regions.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
     for folder in ("sub", "folder.csv"):
         (sql.cwd / folder).mkdir(exist_ok=True)
-    for file in ("data.txt", "p.parquet", "shop.db", "sub/plain"):
+    for file in ("data.txt", "p.parquet", "shop.db", "sub/plain", "t.docx"):
         (sql.cwd / file).write_text("a\n1\n")
     for quote in "\"'`":
         ending = sql.run(f"SELECT * FROM {quote}{name}{quote}")
         message = ending.error["message"]
         assert message.startswith(f"no such table: {name}; ") and ending.error["name"] == "sqlite3.OperationalError"
         assert all(part in message for part in words) and "DataFrame of that name" not in message
+
+
+def test_a_file_that_is_no_utf8_says_what_pandas_needs(sql_beside_frame):
+    (sql_beside_frame.cwd / "german.csv").write_bytes("Größe;Preis\nÄ;1,5\n".encode("cp1252"))
+    message = sql_beside_frame.run("SELECT * FROM 'german.csv'").error["message"]
+    assert "encoding='cp1252'" in message and "; with sep=';', decimal=','" in message, message
 
 
 @pytest.mark.parametrize("extras", [False, True])

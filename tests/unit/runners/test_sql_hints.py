@@ -36,6 +36,36 @@ FILES = {"sj.csv": "品名,値\nテスト,1\n".encode("shift_jis"), "ru.csv": RU
          "old.csv": "Größe;€\n1;2\n".encode("cp1252"), "pl.csv": "imię;miasto\nŁukasz;Łódź\nAgnieszka;Gdańsk\n".encode("cp1250")}
 
 
+@pytest.mark.parametrize("name", ["t.docx", "t.PDF"])
+def test_documents_are_read_by_python(duck, name):
+    (duck.cwd / name).write_bytes(b"PK\3\4")
+    for quote in "'\"":
+        said = duck.run(f"SELECT * FROM {quote}{name}{quote}").stderr
+        assert f'the file "{name}": SQL does not read it; read_file of it names the two lines of Python that do\n' in said and "read_csv" not in said, said
+    (duck.cwd / "t.log").write_text("a\n")
+    assert "such as read_csv" in duck.run("SELECT * FROM 't.log'").stderr
+
+
+@pytest.mark.parametrize("name", ["attr", "lst"])
+def test_tables_of_duckdbs_own_are_not_what_was_meant(duck, name):
+    said = duck.run(f"SELECT *\nFROM {name}").stderr
+    assert "Did you mean" not in said and f"LINE 2: FROM {name}" in said, said
+
+
+def test_tables_of_the_users_may_be_what_was_meant(duck):
+    assert duck.run("CREATE OR REPLACE TABLE duckdb_like AS SELECT 1 AS a; CREATE OR REPLACE TABLE people AS SELECT 1 AS a").ok
+    assert 'Did you mean "people"?' in duck.run("SELECT * FROM peopl").stderr
+
+
+@pytest.mark.parametrize("text, options", [
+    ("Name;Größe;x\nÄ;1,5;a\nB;2,25;b\n", ", sep=';', decimal=','"), ("Name;Größe\nÄ;1.200,50\nB;2,25\n", ", sep=';', decimal=',', thousands='.'"),
+    ("Name\tGröße\nÄ\t15\n", ", sep='\\t'"), ("Name,Größe;n\n\"Ä\",\"1,5\"\n", ""), ("Name;Größe\nÄ;1,5\nB;2.25\n", ", sep=';'")])
+def test_the_way_of_pandas_to_decode_has_what_separates(duck, text, options):
+    (duck.cwd / "de.csv").write_bytes(text.encode("cp1252"))
+    for query in ('SELECT * FROM "de.csv"', "SELECT * FROM read_csv('de.csv')"):
+        assert f"df = pd.read_csv('de.csv', encoding='cp1252'{options}) in Python" in duck.run(query).stderr
+
+
 @pytest.mark.parametrize("name, words, encoding", [
     ("sj.csv", "encoding='shift_jis', or gb18030", "shift_jis"), ("ru.csv", "encoding='cp1251', or koi8_r:", "cp1251"),
     ("late.csv", "encoding='cp1251', or koi8_r:", "cp1251"), ("ru.csv.gz", "encoding='cp1251', or koi8_r:", "cp1251"),
@@ -44,7 +74,7 @@ def test_a_file_that_is_no_utf8_has_a_way_that_loses_no_rows(duck, name, words, 
     (duck.cwd / name).write_bytes(FILES[name])
     ending = duck.run(f"SELECT * FROM '{name}'")
     last = ending.stderr.splitlines()[-1]
-    assert last.startswith(f"({name} looks like {words}") and f"df = pd.read_csv('{name}', encoding='{encoding}')" in last, last
+    assert last.startswith(f"({name} looks like {words}") and f"df = pd.read_csv('{name}', encoding='{encoding}'" in last, last
     assert last.endswith("ignore_errors leaves rows out)"), last
     assert len(ending.stderr.splitlines()) <= 8 and f"  file = {name}\n" in ending.stderr and "UTF-16" not in ending.stderr, ending.stderr
 
@@ -163,7 +193,7 @@ def test_the_advice_for_commas_holds(german, code):
 def test_encodings_that_duckdb_has(duck, text, encoding, options, way):
     (duck.cwd / "other.csv").write_bytes(text.encode(encoding))
     last = duck.run(f"SELECT * FROM read_csv('other.csv'{options})").stderr.splitlines()[-1]
-    assert f": {way} in Python, which is a table here" in last, last
+    assert f": {way[:-1]}, sep=';') in Python, which is a table here" in last, last
     if "here, or" in way:
         assert duck.run(f"SELECT * FROM {way.partition(' here')[0]}").ok
 

@@ -55,13 +55,28 @@ def test_latin_text_stays_as_pil_writes_it(pil):
 
 @pytest.mark.parametrize("code, lacks, way", [
     ("written('销售额', font=ImageFont.truetype('%s/NotoSansThai_400Regular.ttf', 20));", "Noto Sans Thai has no 销售额, which", "NotoSansSC_400Regular.ttf has them"),
-    ("written('销售额매출');", "Noto Sans SC has no 매출, which", "NotoSansKR_400Regular.ttf has them"),
+    ("written('销售额매출');", "Noto Sans SC has no 매출, which",
+     ": each part in a font of its own: 销售额: %s/NotoSansSC_400Regular.ttf; 매출: %s/NotoSansKR_400Regular.ttf"),
     ("written('\U00013000');", "has no \U00013000, which", "no font here has them"),
+    ("written('销\U00013000');", "Noto Sans SC has no \U00013000, which", "no font here has them"),
+    ("written('销售报告हिनदी');", "Noto Sans SC has no हनद, which",
+     ": each part in a font of its own: 销售报告: %s/NotoSansSC_400Regular.ttf; हनद: %s/NotoSansDevanagari_400Regular.ttf"),
+    ("written('销售报告हिनदी', font=ImageFont.truetype('%s/NotoSansThai_400Regular.ttf', 20));", "Noto Sans Thai has no 销售报告हनद, which",
+     ": each part in a font of its own: 销售报告: %s/NotoSansSC_400Regular.ttf; हनद: %s/NotoSansDevanagari_400Regular.ttf"),
+    ("written('销售\U00013000', font=ImageFont.truetype('%s/NotoSansThai_400Regular.ttf', 20));", "Noto Sans Thai has no 销售\U00013000, which",
+     ": each part in a font of its own: 销售: %s/NotoSansSC_400Regular.ttf; no font here has \U00013000"),
+    ("written('销售报告हिनदीกขค매출');", "Noto Sans SC has no हनदกขค매출, which",
+     ": each part in a font of its own: 销售报告: %s/NotoSansSC_400Regular.ttf; हनद: %s/NotoSansDevanagari_400Regular.ttf; "
+     "กขค: %s/NotoSansThai_400Regular.ttf"),
 ])
 def test_boxes_are_told(pil, code, lacks, way):
     note = pil.run(code.replace("%s", str(FONTS))).done["note"]
-    assert lacks in note and note.endswith(way), note
+    assert lacks in note and note.endswith(way.replace("%s", str(FONTS))), note
     assert "note" not in pil.run("1").done
+
+
+WITH_FONT = ("from reportlab.pdfgen import canvas\nfrom reportlab.pdfbase import pdfmetrics\nfrom reportlab.pdfbase.ttfonts import TTFont\n"
+             f"pdfmetrics.registerFont(TTFont('Mine', '{FONTS}/NotoSansSC_400Regular.ttf')); c = canvas.Canvas('a.pdf')\n%s\nc.save()")
 
 
 @pytest.mark.parametrize("code, told", [
@@ -69,6 +84,11 @@ def test_boxes_are_told(pil, code, lacks, way):
     ("from reportlab.platypus import SimpleDocTemplate, Paragraph, Table\nfrom reportlab.lib.styles import getSampleStyleSheet\n"
      "SimpleDocTemplate('b.pdf').build([Paragraph('销', getSampleStyleSheet()['Title']), Table([['售', 'a']])])", "PDF's Helvetica-Bold, Helvetica have no 销售, which"),
     ("from reportlab.pdfgen import canvas\nc = canvas.Canvas('a.pdf'); c.drawString(9, 9, 'é € –'); c.save()", None),
+    (WITH_FONT % "c.setFont('Mine', 20); c.drawString(9, 9, '销é\\xa0售हि')", "PDF's Mine has no ह, which became boxes: pdfmetrics.registerFont(TTFont(NAME, PATH)) makes"),
+    (WITH_FONT % "from reportlab.platypus import SimpleDocTemplate, Paragraph\nfrom reportlab.lib.styles import ParagraphStyle\n"
+     "SimpleDocTemplate('b.pdf').build([Paragraph('ก', ParagraphStyle('a', fontName='Mine'))])",
+     "PDF's Mine has no ก, which became boxes: pdfmetrics.registerFont(TTFont('NotoSansThai', '"),
+    (WITH_FONT % "c.setFont('Mine', 20); c.drawString(9, 9, '销é\\xa0售')", None),
     ("import cv2, numpy as np\ncv2.putText(np.zeros((40, 90)), '销售a', (5, 30), cv2.FONT_HERSHEY_SIMPLEX, 1, 255);", "so 销售 became question marks: PIL's"),
 ])
 def test_pdf_and_opencv(pil, code, told):
@@ -80,7 +100,7 @@ def test_the_advice_for_pdf_holds(pil):
     note = pil.run("from reportlab.pdfgen import canvas\nfrom reportlab.pdfbase import pdfmetrics\nfrom reportlab.pdfbase.ttfonts import TTFont\n"
                    "c = canvas.Canvas('a.pdf'); c.drawString(9, 9, '销'); c.save()").done["note"]
     advice = note[note.index("pdfmetrics.registerFont("):note.index(" makes a font")]
-    ending = pil.run(f"{advice}\nc = canvas.Canvas('a.pdf'); c.setFont('Noto', 20); c.drawString(9, 9, '销'); c.save()")
+    ending = pil.run(f"{advice}\nc = canvas.Canvas('a.pdf'); c.setFont('NotoSansSC', 20); c.drawString(9, 9, '销'); c.save()")
     assert ending.ok and "note" not in ending.done, ending
 
 

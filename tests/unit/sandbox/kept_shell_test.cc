@@ -99,6 +99,21 @@ TEST(KeptShellTest, OfACopyThatWasCutTheOneBeforeIsThere) {
   }
 }
 
+TEST(KeptShellTest, NamesOfWhatIsNotKeptAreWhole) {
+  const TemporaryDirectory session;
+  Box first(session.path());
+  std::string names;
+  for (int number = 100; number < 130; ++number) {
+    names += (names.empty() ? "" : ", ") + ("name_" + std::to_string(number));
+  }
+  first.keep(0, "#1\n# not kept: " + names + "\none\n#1\n");
+  first.store();
+  Box second(session.path());
+  ASSERT_TRUE(second->put_back());
+  const std::string said = second->take_not_kept();
+  EXPECT_TRUE(said.ends_with("name_114 and 15 more")) << said;
+}
+
 // A power cut, or a kill, while the copy is being made leaves a file that nobody takes for one.
 TEST(KeptShellTest, ACopyTakesThePlaceOfTheOlderOneOnceItIsWhole) {
   const TemporaryDirectory session;

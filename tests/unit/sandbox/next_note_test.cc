@@ -41,6 +41,20 @@ TEST(NextNoteTest, OnlyWhatIsOfTheWakingIsCut) {
   EXPECT_EQ(note.with_short_waking(other, 1), other) << "it says nothing of a waking";
 }
 
+TEST(NextNoteTest, ItemsAreWholeAndTheOthersCounted) {
+  NextNote note;
+  std::string said = "a new Python has 30 names; not kept: ";
+  for (int number = 10; number < 20; ++number) {
+    said += "n" + std::to_string(number) + " (generator: again, with what was in it), ";
+  }
+  said += "last (generator) and 4 more: `hutch sessions show`";
+  const std::string cut = note.with_short_waking(waking_of(said, "; more"), 2)["note"];
+  EXPECT_EQ(cut,
+            "a new Python has 30 names; not kept: n10 (generator: again, with what was in it) and "
+            "14 more: `hutch sessions show`; more");
+  EXPECT_LE(cut.size(), NextNote::kWakingCharactersMost / 2 + 6);
+}
+
 TEST(NextNoteTest, LanguagesThatWakeShareTheBudget) {
   NextNote note;
   const std::string much(1000, 'a');

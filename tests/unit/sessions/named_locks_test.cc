@@ -50,7 +50,7 @@ TEST(NamedLocksTest, OneThatIsHeldOutlastsAllThatAreForgotten) {
   EXPECT_FALSE(is_free_for_another(locks, "session_a"));
 }
 
-TEST(NamedLocksTest, OneThatNobodyHoldsIsKeptByNothing) {
+TEST(NamedLocksTest, OneThatNobodyHoldsIsForgottenWithTheNextNewName) {
   NamedLocks locks;
   std::weak_ptr<std::mutex> gone;
   {
@@ -58,6 +58,7 @@ TEST(NamedLocksTest, OneThatNobodyHoldsIsKeptByNothing) {
     gone = held;
     EXPECT_EQ(locks.of("session_a"), held);
   }
+  const auto other = locks.of("session_b");
   EXPECT_TRUE(gone.expired());
   const auto again = locks.of("session_a");
   ASSERT_NE(again, nullptr);

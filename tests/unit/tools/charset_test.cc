@@ -75,6 +75,22 @@ TEST(Charset, OfAShortTextIsNotWestern) {
   EXPECT_EQ(possible_charsets_of("\x82\xb1\x82\xf1\n").front(), "shift_jis");
 }
 
+TEST(Charset, OfAsiaIsKnownByItsCommonestCharacters) {
+  const std::string korean =  // 이름,금액 김철수,서울 이영희,부산
+      "\xc0\xcc\xb8\xa7,\xb1\xdd\xbe\xd7\n\xb1\xe8\xc3\xb6\xbc\xf6,\xbc\xad\xbf\xef\n"
+      "\xc0\xcc\xbf\xb5\xc8\xf1,\xba\xce\xbb\xea\n";
+  EXPECT_EQ(possible_charsets_of(korean).front(), "cp949");
+  const std::string rare =
+      "\xbb\xf3\xc7\xb0\xb8\xed,\xb0\xa1\xb0\xdd\n\x8c\x63\xb9\xe6\xb0\xa2\xc7\xcf,10\n";
+  EXPECT_EQ(possible_charsets_of(rare).front(), "cp949") << "상품명,가격 똠방각하";
+  const std::string big5 = "\xa9m\xa6W,\xaa\xf7\xc3\x42\n\xb1i\xa4T,100\n\xa7\xf5\xa5|,200\n";
+  EXPECT_EQ(possible_charsets_of(big5).front(), "big5") << "姓名,金額 張三 李四";
+  const std::string japanese = "\xa4\xb3\xa4\xec\xa4\xcf\xc6\xfc\xcb\xdc\xb8\xec\xa4\xc7\xa4\xb9\n";
+  EXPECT_EQ(possible_charsets_of(japanese).front(), "euc_jp") << "これは日本語です";
+  const std::string chinese = "\xd5\xe2\xca\xc7\xd2\xbb\xb8\xf6\xb2\xe2\xca\xd4\xce\xc4\xbc\xfe\n";
+  EXPECT_EQ(possible_charsets_of(chinese).front(), "gb18030") << "这是一个测试文件";
+}
+
 TEST(Charset, OfNearlyUtf8IsUtf8) {
   for (const char* damaged : {"J\xc3\xbcrgen Gr\xc3\xb6\xc3\x9f"
                               "er\nRen\xe9\n",

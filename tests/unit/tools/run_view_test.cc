@@ -505,6 +505,34 @@ TEST(RunView, AMessageThatLooksLikeATracebackIsToldOnce) {
             "failed, run_x\nstderr:\n" + frame + "RuntimeError: " + message + "\n");
 }
 
+TEST(RunView, AMessageIsToldOnceHoweverLongItIs) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  for (const std::size_t size : {500, 3'000, 9'000}) {
+    const std::string message = std::string(size, 'x') + "\nend";
+    run.error = sandbox::RunError{"ValueError", message, "", sandbox::Cause::kException, "all", ""};
+    const std::string text = text_of_run(view_of(run, "", {}, "ValueError: " + message + "\n"));
+    EXPECT_EQ(text.find("error (exception)"), std::string::npos) << text.substr(0, 200);
+    EXPECT_LT(text.size(), size + 200);
+  }
+}
+
+TEST(RunView, AMessageThatNodeTellsIsNotSaidAgain) {
+  sandbox::Run run = finished_run();
+  run.status = sandbox::RunStatus::kFailed;
+  run.exit_code = 1;
+  run.language = sandbox::Language::kJavaScript;
+  run.error =
+      sandbox::RunError{"SQLError", "no such table: t", "", sandbox::Cause::kException, "all", ""};
+  const auto text = [&run](const std::string& written) {
+    return text_of_run(view_of(run, "", {}, written));
+  };
+  EXPECT_EQ(text("Error [SQLError]: no such table: t\n").find("error ("), std::string::npos);
+  EXPECT_NE(text("Error [Other]: no such table: t\n").find("error ("), std::string::npos);
+  EXPECT_NE(text("SQLError\n[1]: no such table: t\n").find("error ("), std::string::npos);
+}
+
 TEST(RunView, TheTextTellsOfALongTimeOnly) {
   sandbox::Run run = finished_run();
   run.duration_ms = 999;

@@ -1,0 +1,48 @@
+// A note names only the processes of its run that live.
+#include "tools/mcp/left_running.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace {
+
+std::string told(const std::string& note, const std::set<pid_t>& living) {
+  return tools::without_ended(note, [&living](pid_t pid) { return living.contains(pid); });
+}
+
+TEST(LeftRunning, NamesWhatLives) {
+  const std::string note =
+      "left running by this run: sleep 1 (pid 3), sleep (pid x) (pid 4); "
+      "kill PID ends it; more";
+  EXPECT_EQ(told(note, {3, 4}), note);
+  EXPECT_EQ(told(note, {3}), "left running by this run: sleep 1 (pid 3); kill PID ends it; more");
+  EXPECT_EQ(told(note, {4}),
+            "left running by this run: sleep (pid x) (pid 4); kill PID ends it; more");
+  EXPECT_EQ(told(note, {}), "more");
+  EXPECT_EQ(told("before; " + note, {}), "before; more");
+  EXPECT_EQ(told("before", {}), "before");
+}
+
+TEST(LeftRunning, KnowsTheWordsOfAllThatTell) {
+  const std::string of_python =
+      "left running by this run: a (pid 3), b (pid 4) and 2 more; "
+      "kill PID (or the object's terminate()) ends it";
+  EXPECT_EQ(told(of_python, {4}),
+            "left running by this run: b (pid 4) and 2 more; "
+            "kill PID (or the object's terminate()) ends it");
+  EXPECT_EQ(told(of_python, {}), "");
+  const std::string of_many =
+      "left running by this run: a (pids 3 5), b (pid 4), and 2 more; "
+      "kill with all its PIDs ends one, kill -9 -1 in bash all, "
+      "interpreters with their variables too";
+  EXPECT_EQ(told(of_many, {3, 4, 5}), of_many);
+  EXPECT_EQ(told(of_many, {5}),
+            "left running by this run: a (pids 3 5), and 2 more; "
+            "kill with all its PIDs ends one, kill -9 -1 in bash all, "
+            "interpreters with their variables too");
+  EXPECT_EQ(told("x; " + of_many + "; y", {}), "x; y");
+}
+
+}  // namespace
