@@ -87,7 +87,8 @@ nlohmann::json NextNote::with_short_waking(nlohmann::json done, std::size_t tell
   const std::size_t most = std::max(waking_left_ / tell, kOfEachLeast);
   const std::string said = base::string_or(done, "of_state");
   const std::string note = base::string_or(done, "note");
-  if (said.empty() || !note.starts_with(said)) return done;
+  constexpr std::size_t kOfRunnersMost = 4000;  // They say no more, but for code that plays one.
+  if (said.empty() || said.size() > kOfRunnersMost || !note.starts_with(said)) return done;
   const std::string shown = shortened_note(said, most);
   waking_left_ -= std::min(waking_left_, base::printed_characters(shown));
   done["note"] = shown + note.substr(said.size());

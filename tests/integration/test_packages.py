@@ -238,6 +238,7 @@ def test_options_stand_among_the_packages(open_session):
     assert "4.9.0 (was " in install(open_session, "--force-reinstall humanize==4.9.0", session_id=session)["stdout"]
     assert "(was 4.9.0)" in install(open_session, "-U humanize tabulate", session_id=session)["stdout"]
     assert "Already there: humanize " in install(open_session, "humanize, tabulate", session_id=session)["stdout"]
+    assert "Already there: humanize " in install(open_session, "--upgrade --pre humanize[tests,docs]", session_id=session)["stdout"]
     assert install(open_session, "--save-dev", "is-odd@3", manager="npm", session_id=session)["status"] == "completed"
     assert "devDependencies" in open_session.run("cat package.json", "bash", session_id=session)["stdout"]
 
@@ -315,7 +316,7 @@ def test_a_failed_install_changes_nothing(open_session):
 
 @pytest.mark.parametrize("packages,says", [
     ([""], "is no name of a package"), (["a\nb"], "is no name of a package"), (["x" * 501], "is no name of a package"),
-    ([], "at least one"), (["-r"], "-r names no file"), (["numpy", "--target=x"], "--target=x is no package, and of pip's options these can stand here: -r, .* calls pip itself"),
+    ([], "at least one"), (["-r"], "-r names no file"), (["-U --target=x numpy"], "--target=x is no package"), (["--upgrade=yes"], "--upgrade=yes is no package"), (["numpy", "--target=x"], "--target=x is no package, and of pip's options these can stand here: -r, .* calls pip itself"),
 ])
 def test_what_is_no_package(open_session, packages, says):
     with pytest.raises(ToolError, match=says):

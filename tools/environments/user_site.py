@@ -151,9 +151,12 @@ def _tell_of_show(pyplot):
             _tell_once("plt.savefig('figure.png')")
         return show(*arguments, **options)
 
-    def save_and_note(figure, *arguments, **options):
-        saved.add(figure)
-        return save(figure, *arguments, **options)
+    def save_and_note(*arguments, **options):
+        try:
+            saved.add(arguments[0])
+        except (IndexError, TypeError):
+            pass  # a figure of a class of one's own, which is not told apart
+        return save(*arguments, **options)
 
     pyplot.show, pyplot.Figure.savefig = _named_as(show, tell_and_show), _named_as(save, save_and_note)
 
@@ -163,10 +166,11 @@ def _tell_of_show_of_plotly(renderers):
         return
     show = renderers.show
 
-    def tell_and_show(figure, renderer=None, *arguments, **options):
+    def tell_and_show(*arguments, **options):
+        renderer = options.get("renderer", arguments[1] if len(arguments) > 1 else None)
         if (renderer or renderers.renderers.default or "browser") in ("browser", "chrome", "chromium", "firefox"):
             _tell_once("fig.write_image('figure.png')")
-        return show(figure, renderer, *arguments, **options)
+        return show(*arguments, **options)
 
     renderers.show = _named_as(show, tell_and_show)
 

@@ -1,8 +1,10 @@
 // install_packages: pip and npm as code would call them, where the session's network allows it.
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -94,10 +96,11 @@ base::Error no_such_option(const PackageManager& manager, std::string_view optio
                          "; run_code with bash calls " + manager.name + " itself, with any");
 }
 
-// Returns the names in an item that is several, with blanks or commas between; else the item.
+// Returns the names and options in an item that is several, with blanks or commas between; else
+// the item. In brackets are extras of one.
 std::vector<std::string> names_in(const std::string& item) {
   constexpr std::string_view kOfNames =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.[]";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
   constexpr std::string_view kBetween = ", ";
   if (item.find_first_not_of(std::string(kOfNames) + std::string(kBetween)) != item.npos) {
     return {item};
@@ -115,25 +118,36 @@ base::Result<std::string> command_of(const PackageManager& manager,
                                      const std::vector<std::string>& packages) {
   std::string options;
   std::string names;
-  const Option* open = nullptr;  // Its value is the next item.
-  for (std::string item : packages) {
-    if (open == nullptr && item.starts_with('-')) {
+  const Option* open = nullptr;  // Its value is the next item, or what is left of its own.
+  std::deque<std::string> waiting(packages.begin(), packages.end());
+  while (!waiting.empty()) {
+    std::string item = std::move(waiting.front());
+    waiting.pop_front();
+    if (std::exchange(open, nullptr) != nullptr) {
+      options += " " + TRY(as_word(item));
+      continue;
+    }
+    if (item.starts_with('-')) {
       const std::size_t end = std::min(item.find_first_of(" ="), item.size());
       const auto known = std::find_if(
           manager.options.begin(), manager.options.end(),
           [&](const Option& one) { return std::string_view(item).substr(0, end) == one.name; });
-      if (known == manager.options.end()) return no_such_option(manager, item);
+      const bool is_assigned = end < item.size() && item[end] == '=';
+      if (known == manager.options.end() || (is_assigned && !known->has_value)) {
+        return no_such_option(manager, item);
+      }
       options.append(" ").append(known->passed);
       if (known->has_value) open = &*known;
       item.erase(0, end + 1);
-      if (item.empty()) continue;
-    }
-    if (open != nullptr) {
-      options += " " + TRY(as_word(item));
-      open = nullptr;
+      if (!item.empty()) waiting.push_front(std::move(item));
       continue;
     }
-    for (const std::string& name : names_in(item)) names += " " + TRY(as_word(name));
+    const std::vector<std::string> found = names_in(item);
+    if (found.size() == 1) {
+      names += " " + TRY(as_word(found.front()));
+    } else {
+      waiting.insert(waiting.begin(), found.begin(), found.end());
+    }
   }
   if (open != nullptr) {
     return base::error(Error::Kind::kInvalid,

@@ -26,6 +26,8 @@ namespace {
 constexpr std::string_view kHead = "left running by this run: ";
 // It may begin while the run is at its end, and both clocks are coarse.
 constexpr std::int64_t kSlackMs = 2'000;
+constexpr std::size_t kNumbersBytesMax = 600;
+constexpr std::size_t kLookedAtMax = 100;
 
 // The numbers of "(pid 3)" or "(pids 3 4)" at the beginning of `text`; none where it is no such.
 std::vector<pid_t> pids_at(std::string_view text) {
@@ -90,13 +92,19 @@ std::string without_ended(const std::string& note, const std::function<bool(pid_
       std::min(note.find("; kill PID", begin), note.find("; kill with all its PIDs", begin));
   const std::size_t end = advice == note.npos ? note.npos : end_of_advice(note, advice);
   if (end == note.npos) return note;
+  const std::string rest = without_ended(note.substr(end), lives);
   std::string living;
   bool has_ended = false;
   std::size_t item = begin;  // it begins here, and ends with its numbers
-  for (std::size_t at = begin; at < advice; ++at) {
-    const std::vector<pid_t> pids = pids_at(std::string_view(note).substr(at, advice - at));
+  std::size_t looked_at = 0;
+  for (std::size_t at = begin; (at = note.find("(pid", at)) < advice; ++at) {
+    const std::size_t close = note.find(')', at);
+    if (close >= advice || close - at > kNumbersBytesMax) continue;
+    const std::vector<pid_t> pids = pids_at(std::string_view(note).substr(at, close + 1 - at));
     if (pids.empty()) continue;
-    at = note.find(')', at);
+    looked_at += pids.size();
+    if (looked_at > kLookedAtMax) return note;
+    at = close;
     if (std::any_of(pids.begin(), pids.end(), lives)) {
       base::append_part(living, note.substr(item, at + 1 - item), ", ");
     } else {
@@ -108,13 +116,14 @@ std::string without_ended(const std::string& note, const std::function<bool(pid_
       break;
     }
   }
-  if (!has_ended) return note;
   const std::string more = note.substr(item, advice - item);
+  // Nothing is known of those that are only counted.
+  if (!has_ended || (living.empty() && !more.empty())) return note.substr(0, end) + rest;
   if (!living.empty()) {
-    return note.substr(0, begin) + living + more + note.substr(advice);
+    return note.substr(0, begin) + living + more + note.substr(advice, end - advice) + rest;
   }
   std::string left = note.substr(0, head);
-  std::string_view behind = std::string_view(note).substr(end);
+  std::string_view behind = rest;
   while (left.ends_with("; ") || left.ends_with(' ')) left.pop_back();
   if (left.ends_with(';')) left.pop_back();
   if (behind.starts_with("; ")) behind.remove_prefix(2);

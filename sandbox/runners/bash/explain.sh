@@ -34,7 +34,7 @@ __hutch_explain_call() {
 __hutch_is_blind_editor() {
   [ ! -t 0 ] || return 1
   case " $* " in
-    *" -e"* | *" -s "* | *" -c "* | *" -batch "* | *" --batch "* | *" --version "* | *" --help "*) return 1 ;;
+    *" -e"* | *" -E"* | *" -s "* | *" -S "* | *" -c "* | *" -x "* | *" +"* | *" -batch "* | *" --"[bdehsv]*) return 1 ;;
   esac
 }
 

@@ -6,13 +6,14 @@ A query whose columns have some is asked again, with these made text; without ha
 import re
 
 _INTERVAL = re.compile(r"""(?<!["'\w])INTERVAL(?!["'\w])""")
-_MAY_GIVE_SOME = re.compile(r"\binterval\b|\bage\s*\(|\bto_(?:years|months|days)\s*\(|(?<!-)-(?!-)\s*[a-z_\"(]", re.IGNORECASE)
+_MAY_GIVE_SOME = re.compile(r"\binterval\b|\bage\s*\(|\bto_(?:years|months|days)\s*\(|(?<!-)-(?!-)\s*[a-z_(]", re.IGNORECASE)
+_NO_CODE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 _HAS_MONTHS = r"\b\d+ (?:month|year)s?\b"
 _CHANGES_SOMETHING = re.compile(r"\b(?:nextval|setseed)\s*\(", re.IGNORECASE)
 
 
 def may_be_in(sql):
-    return _MAY_GIVE_SOME.search(sql) is not None
+    return _MAY_GIVE_SOME.search(_NO_CODE.sub(lambda found: "x" if found[0].startswith('"') else " ", sql)) is not None
 
 
 def is_one(kind):

@@ -170,7 +170,7 @@ class SqliteEngine:
                     raise sqlite3.OperationalError(f"{error}{hint_of_unseen(str(error), name, self._framed)}") from None
                 tried.add(name)
                 if not self._add_file_or_frame(name, sql):
-                    why = words_for_unread(name) if is_a_files(name, sql) else self._temporary_tables.why_missing(name) or self._frames.why_missing(name)
+                    why = words_for_unread(name) if is_a_files(name, sql) else self._frames.why_missing(name) + self._temporary_tables.why_missing(name)
                     raise sqlite3.OperationalError(f"{error}{why}{words}") from None
 
     def _give_way_to_tables(self):

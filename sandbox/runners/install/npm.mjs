@@ -52,7 +52,8 @@ function end(status, text) {
 function tellEnd() {
   const now = packages();
   const fresh = [...now].filter(([name, version]) => before.get(name) !== version);
-  const asked = new Set(Object.keys(manifest(path.join(FOLDER, 'package.json')).dependencies ?? {}));
+  const { dependencies, devDependencies } = manifest(path.join(FOLDER, 'package.json'));
+  const asked = new Set(Object.keys({ ...dependencies, ...devDependencies }));
   const named = (list) => list.slice(0, NAMED_MAX).map(([name, version]) =>
     `${name} ${version}${before.has(name) ? ` (was ${before.get(name)})` : ''}`).join(', ')
     + (list.length > NAMED_MAX ? ` and ${list.length - NAMED_MAX} more` : '');

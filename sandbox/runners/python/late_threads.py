@@ -74,7 +74,7 @@ class LateThreads:
         if was_given or any(_RUN not in _own_of(thread) for thread in late):
             sleep(_SOON_SECONDS)
         # The thread of a pool may be of an earlier run, and its job of this one.
-        of_run = [thread for thread in late if _own_of(thread).setdefault(_RUN, run_id) == run_id or _jobs.get(thread.ident) == run_id]
+        of_run = [thread for thread in late if _own_of(thread).setdefault(_RUN, run_id) == run_id or _jobs.get(_number_of(thread)) == run_id]
         _watch(threading)
         try:
             return _note_of(of_run, run_id) if of_run else ""
@@ -85,7 +85,10 @@ class LateThreads:
 def of_user(threads):
     """Leaves out those that a library keeps for itself, as for a job that may come."""
     frames = sys._current_frames()
-    return [thread for thread in threads if _is_given_by_user(thread) or _runs_code_of_user(frames.get(thread.ident))]
+    try:
+        return [thread for thread in threads if _is_given_by_user(thread) or _runs_code_of_user(frames.get(_number_of(thread)))]
+    finally:
+        frames.clear()  # This function's own is among them: all would be kept by it.
 
 
 def names_in_words(threads):
@@ -153,6 +156,11 @@ def _run_of(number):
 def _own_of(thread):
     """Gives the members of a thread, whose class may have ways of its own to look them up."""
     return object.__getattribute__(thread, "__dict__")
+
+
+def _number_of(thread):
+    number = _own_of(thread).get("_ident")
+    return number if type(number) is int else None
 
 
 def _late_run(thread):

@@ -12,17 +12,21 @@ _IS_HERE = re.compile(r"(?:sans-serif|serif|monospace|inherit|initial|unset)\s*(
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|code", re.IGNORECASE)
 _SERIF = re.compile(r"(?<!sans-)(?<!sans )serif|times|georgia|garamond|cambria|roman|palatino", re.IGNORECASE)
 _KINDS = ("png", "jpeg", "pdf")
+_LANGUAGES = ("svg", "vega", "vegalite")
 _SIZES = ("scale", "ppi", "quality")
 
 
 def take(module):
     """Has the module's pictures drawn with a font that is here, behind those that are asked for."""
+    names = [f"{language}_to_{kind}" for language in _LANGUAGES for kind in (*_KINDS, "svg")[:len(_KINDS) + (language != "svg")]]
+    if not all(callable(getattr(module, name, None)) for name in names):
+        return  # it is another version, or another module of that name
     if hasattr(module.svg_to_png, "__wrapped__"):
         return  # in an environment, where it is done for scripts, too (user_site.py)
     for kind in _KINDS:
         draw = getattr(module, f"svg_to_{kind}")
         setattr(module, f"svg_to_{kind}", _with_fonts(draw))
-        for language in ("vega", "vegalite"):
+        for language in _LANGUAGES[1:]:
             name = f"{language}_to_{kind}"
             setattr(module, name, _by_way_of_svg(getattr(module, name), getattr(module, f"{language}_to_svg"), draw))
 
@@ -37,11 +41,11 @@ def _with_fonts(draw):
 
 def _by_way_of_svg(draw, to_svg, draw_svg):
     @functools.wraps(draw)
-    def by_way_of_svg(spec, *arguments, **options):
-        if arguments:  # by its own order, which may change
-            return draw(spec, *arguments, **options)
+    def by_way_of_svg(*arguments, **options):
+        if len(arguments) > 1:  # by its own order, which may change
+            return draw(*arguments, **options)
         sizes = {name: options.pop(name) for name in _SIZES if name in options}
-        return draw_svg(with_fonts_that_are_here(to_svg(spec, **options)), **sizes)
+        return draw_svg(with_fonts_that_are_here(to_svg(*arguments, **options)), **sizes)
 
     return by_way_of_svg
 

@@ -26,16 +26,32 @@ def completed():
     from runner_client import RUNNERS
 
     sys.path.insert(0, str(RUNNERS / "python"))
-    try:
-        from vector_fonts import with_fonts_that_are_here
-    finally:
-        del sys.path[0]
-    return with_fonts_that_are_here
+    import vector_fonts
+
+    yield vector_fonts.with_fonts_that_are_here
+    sys.path.remove(str(RUNNERS / "python"))
 
 
 @pytest.mark.parametrize("written,drawn", FAMILIES)
 def test_a_list_of_fonts_ends_with_one_that_is_here(completed, written, drawn):
     assert completed(written) == drawn
+
+
+def test_pictures_are_called_for_as_before(completed):
+    import types
+
+    from vector_fonts import take
+
+    module = types.SimpleNamespace(**{f"{language}_to_svg": lambda vl_spec, theme=None: f"<svg>{vl_spec}{theme}</svg>" for language in ("vega", "vegalite")},
+                                   **{f"{language}_to_{kind}": lambda vl_spec, version=None, scale=None: (vl_spec, version, scale)
+                                      for language in ("vega", "vegalite") for kind in ("png", "jpeg", "pdf")},
+                                   **{f"svg_to_{kind}": lambda svg, scale=None, ppi=None: (svg, scale) for kind in ("png", "jpeg", "pdf")})
+    take(module)
+    drawn = '<svg font-family="sans-serif">1dark</svg>'
+    assert module.vegalite_to_png(1, theme="dark", scale=2) == module.vegalite_to_png(vl_spec=1, theme="dark", scale=2) == (drawn, 2)
+    assert module.vegalite_to_png(1, "v5", 2) == (1, "v5", 2)
+    take(other := types.SimpleNamespace(svg_to_png=print))
+    assert other.svg_to_png is print, "a module that is another one is left alone"
 
 
 def test_text_without_a_font_has_one(completed):

@@ -32,7 +32,7 @@ TEST(LeftRunning, KnowsTheWordsOfAllThatTell) {
   EXPECT_EQ(told(of_python, {4}),
             "left running by this run: b (pid 4) and 2 more; "
             "kill PID (or the object's terminate()) ends it");
-  EXPECT_EQ(told(of_python, {}), "");
+  EXPECT_EQ(told(of_python, {}), of_python) << "those that are counted may live";
   const std::string of_many =
       "left running by this run: a (pids 3 5), b (pid 4), and 2 more; "
       "kill with all its PIDs ends one, kill -9 -1 in bash all, "
@@ -42,7 +42,25 @@ TEST(LeftRunning, KnowsTheWordsOfAllThatTell) {
             "left running by this run: a (pids 3 5), and 2 more; "
             "kill with all its PIDs ends one, kill -9 -1 in bash all, "
             "interpreters with their variables too");
-  EXPECT_EQ(told("x; " + of_many + "; y", {}), "x; y");
+  EXPECT_EQ(told("x; " + of_many + "; y", {}), "x; " + of_many + "; y");
+}
+
+TEST(LeftRunning, LooksAtAllThatTell) {
+  const std::string one = "left running by this run: a (pid 3); kill PID ends it";
+  const std::string other = "left running by this run: b (pid 4), c (pid 5); kill PID ends it";
+  EXPECT_EQ(told(one + "; " + other, {3, 5}),
+            one + "; left running by this run: c (pid 5); kill PID ends it");
+  EXPECT_EQ(told(one + "; " + other, {4, 5}), other);
+  EXPECT_EQ(told(one + "; " + other, {}), "");
+}
+
+TEST(LeftRunning, ANoteThatCodeHasMadeIsLookedAtForAWhile) {
+  std::string note = "left running by this run: ";
+  for (int i = 0; i < 4000; ++i) note += "a (pid " + std::to_string(i) + "), ";
+  note += "a (pid 1); kill PID ends it";
+  int looks = 0;
+  EXPECT_EQ(tools::without_ended(note, [&looks](pid_t) { return ++looks < 0; }), note);
+  EXPECT_LE(looks, 100);
 }
 
 }  // namespace
