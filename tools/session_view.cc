@@ -108,7 +108,6 @@ json structured_session(const sessions::SessionState& state) {
 
 json structured_in_list(const sessions::SessionState& state) {
   json value = structured_session(state);
-  value.erase("isolation");
   for (const sandbox::LimitRow& row : sandbox::kLimitRows) {
     if (state.session.limits.*row.member == sandbox::Limits().*row.member) {
       value["limits"].erase(row.name);

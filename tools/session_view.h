@@ -11,7 +11,7 @@ namespace tools {
 
 nlohmann::json structured_session(const sessions::SessionState& state);
 // Returns structured_session() as a list has it: with those limits alone that are not as in any
-// session, and without the layers of its isolation, which a session says where it is alone.
+// session.
 nlohmann::json structured_in_list(const sessions::SessionState& state);
 // Returns structured_session() of a session that was to be paused; one that had nothing running
 // says so.

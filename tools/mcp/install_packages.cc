@@ -134,7 +134,7 @@ base::Result<std::string> command_of(const PackageManager& manager,
           [&](const Option& one) { return std::string_view(item).substr(0, end) == one.name; });
       const bool is_assigned = end < item.size() && item[end] == '=';
       if (known == manager.options.end() || (is_assigned && !known->has_value)) {
-        return no_such_option(manager, item);
+        return no_such_option(manager, item.substr(0, item.find(' ')));
       }
       options.append(" ").append(known->passed);
       if (known->has_value) open = &*known;

@@ -229,8 +229,6 @@ class DuckdbEngine:
             cursor = self._execute(statement, parameters)
             columns = [(column[0], str(column[1])) for column in cursor.description or ()]
         again = intervals.as_text(statement.text, columns, self.has_intervals_beside) if is_query else None
-        if again and cursor is not None and self._may_count_up():
-            again = None
         parsed = self._parsed(again) if again else None
         if parsed is None:
             return cursor or self._execute(statement, parameters), columns
@@ -254,13 +252,6 @@ class DuckdbEngine:
         except (duckdb.Error, RuntimeError):
             self.check_interrupt()
             return None
-
-    def _may_count_up(self):
-        """Whether there is a sequence, which a macro or a view of the query may take a number of: that had better not happen twice."""
-        try:
-            return self._parser.execute("SELECT count(*) FROM duckdb_sequences()").fetchone()[0] > 0
-        except (duckdb.Error, RuntimeError):
-            return True
 
     def _parsed(self, sql):
         try:
