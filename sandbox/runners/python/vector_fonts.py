@@ -25,7 +25,6 @@ def take(module):
         return  # in an environment, where it is done for scripts, too (user_site.py)
     for kind in _KINDS:
         draw = getattr(module, f"svg_to_{kind}")
-        draw = _by_browser_where_needed(draw) if kind == "png" else draw
         setattr(module, f"svg_to_{kind}", _with_fonts(draw))
         for language in _LANGUAGES[1:]:
             name = f"{language}_to_{kind}"
@@ -38,20 +37,6 @@ def _with_fonts(draw):
         return draw(with_fonts_that_are_here(svg) if isinstance(svg, str) else svg, *arguments, **options)
 
     return with_fonts
-
-
-def _by_browser_where_needed(draw):
-    @functools.wraps(draw)
-    def by_browser_where_needed(svg, *arguments, **options):
-        try:
-            from hutch_runner import svg_pictures
-            if isinstance(svg, str) and not arguments and svg_pictures.is_needed(svg):
-                return svg_pictures.png(svg, (options.get("scale") or 1) * (options.get("ppi") or 72) / 72)
-        except Exception:
-            pass  # as well as it can be drawn without
-        return draw(svg, *arguments, **options)
-
-    return by_browser_where_needed
 
 
 def _by_way_of_svg(draw, to_svg, draw_svg):
