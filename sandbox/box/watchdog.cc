@@ -96,7 +96,7 @@ void Watchdog::wake() {
 }
 
 void Watchdog::run_begins() {
-  if (!disk_is_used_) return;
+  if (!disk_is_used_ && !disk_limit_told_) return;
   if (run_began_ns_ == 0) run_began_ns_ = FileChanges::file_time_ns();
   began_after_writes_ = true;
 }
@@ -336,7 +336,7 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool settled = !disk_limit_told_;
   // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
   // Where as much has changed since this run began, it need not write more to be ended.
-  looks_again_ = stuck && is_first_look_ && !was_over;
+  looks_again_ = stuck && ((is_first_look_ && !was_over) || !settled);
   run_has_written_it_ = looks_again_ && is_written_since_begin(usage);
   disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(*limit);

@@ -49,7 +49,7 @@ class Remover {
     std::string name;                      // this directory's name in the one above
     std::vector<std::string> directories;  // to be entered
     std::set<std::string> left;            // could not be removed
-    bool read_through = false;             // the last reading found nothing more to do
+    bool read_through = false;             // the last reading came to the end
     bool unreadable = false;
   };
 
@@ -79,15 +79,19 @@ class Remover {
       const std::string name = entry->d_name;
       if (++entries_ >= kEntriesMax) return;
       if (level.left.contains(name)) continue;
-      if (::unlinkat(walk_.fd(), name.c_str(), 0) == 0 || errno == ENOENT) continue;
-      // unlink(2) of a directory: Linux says EISDIR, POSIX would have EPERM.
-      const int failure = errno;
-      if (failure == EISDIR || (failure == EPERM && entry->d_type == DT_DIR)) {
-        level.directories.push_back(name);
+      if (entry->d_type != DT_DIR) {
+        if (::unlinkat(walk_.fd(), name.c_str(), 0) == 0 || errno == ENOENT) continue;
+        if (errno != EISDIR) {
+          keep(level, name, "remove", errno);
+          continue;
+        }
+      }
+      level.directories.push_back(name);
+      // An entry that came meanwhile is found by rmdir(2), but in the top, which the caller removes.
+      if (walk_.depth() == 0) level.read_through = false;
+      if (level.directories.size() == kBatch) {
         level.read_through = false;
-        if (level.directories.size() == kBatch) return;
-      } else {
-        keep(level, name, "remove", failure);
+        return;
       }
     }
   }
@@ -101,7 +105,11 @@ class Remover {
     std::string name = std::move(level.directories.back());
     level.directories.pop_back();
     // Most directories of a large tree hold no others; an empty one goes without being entered.
-    if (::unlinkat(walk_.fd(), name.c_str(), AT_REMOVEDIR) == 0) return;
+    if (::unlinkat(walk_.fd(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return;
+    if (errno == ENOTDIR) {  // it was replaced after we read its name
+      levels_.back().read_through = false;
+      return;
+    }
     if (!walk_.down(name)) {
       if (errno != ENOENT) keep(level, name, errno == EXDEV ? "leave the mount" : "enter", errno);
       return;
@@ -123,8 +131,10 @@ class Remover {
       return;
     }
     if (::unlinkat(walk_.fd(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return;
-    // Filled again meanwhile: the next reading finds it.
-    if (errno == ENOTEMPTY && emptied) return;
+    if (errno == ENOTEMPTY && emptied) {  // filled again meanwhile
+      levels_.back().read_through = false;
+      return;
+    }
     keep(levels_.back(), name, "remove", errno);
   }
 

@@ -284,6 +284,25 @@ def test_other_libraries_draw_the_glyphs_of_each_script(client, library, text):
     assert drawn.tobytes() not in (boxes.tobytes(), none.tobytes())
 
 
+WIDTHS_OF_SVG = """
+import io, vl_convert
+from PIL import Image, ImageFont
+font = ImageFont.truetype("/environment/share/fonts/NotoSansDevanagari_400Regular.ttf", 60)
+def widths(title):
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120"><text x="10" y="80" font-size="60">{title}</text></svg>'
+    left, _, right, _ = Image.open(io.BytesIO(vl_convert.svg_to_png(svg))).getchannel("A").getbbox()
+    shaped = font.getbbox(title)
+    return right - left, shaped[2] - shaped[0]
+"""
+
+
+def test_signs_of_hindi_stand_beside_one_another_in_svg(client):
+    client.run(WIDTHS_OF_SVG)
+    for title in ("बिक्री", "हिन्दी", "क्षत्रिय"):
+        drawn, shaped = eval(client.value(f"[int(n) for n in widths({title!r})]"))
+        assert abs(drawn - shaped) <= 3, (title, drawn, shaped)
+
+
 def test_a_font_that_is_not_here_is_told_once(client):
     run = client.run(f"import matplotlib.pyplot as plt; plt.rcdefaults(); plt.rcParams['font.sans-serif'] = ['SimHei']\nplt.title('{SCRIPTS}'); plt.show()")
     assert len(run["stderr"]) < 300 and "SimHei" in run["stderr"] and "no font" not in run["stderr"], run

@@ -34,7 +34,9 @@ __hutch_explain_call() {
 __hutch_is_blind_editor() {
   [ ! -t 0 ] || return 1
   case " $* " in
-    *" -e"* | *" -E"* | *" -s "* | *" -S "* | *" -c "* | *" -x "* | *" +"* | *" -batch "* | *" --"[bdehsv]*) return 1 ;;
+    *" -e"* | *" -E"* | *" -s "* | *" -S "* | *" -c "* | *" -x "* | *" +"* | *" -batch "*) return 1 ;;
+    *" --batch "* | *" --script"* | *" --eval"* | *" --execute"* | *" --headless "*) return 1 ;;
+    *" --help "* | *" --version "* | *" -h "* | *" -V "*) return 1 ;;
   esac
 }
 

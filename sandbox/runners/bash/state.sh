@@ -48,6 +48,11 @@ if [[ $__hutch_mode != --background || $__hutch_run_env != '  ' ]]; then
     esac
   done
 fi
+# This bash has been given none (profiles/bash.json): it has the function of script.sh from below, and reads one file less.
+if [[ -z ${BASH_ENV-} && $__hutch_run_env != *' BASH_ENV '* ]]; then
+  export BASH_ENV=${BASH_SOURCE[0]%/*}/script.sh
+  __hutch_given[BASH_ENV]=$BASH_ENV
+fi
 [ "$__hutch_mode" = --background ] || . "${BASH_SOURCE[0]%/*}/keeping.sh"
 unset -v __hutch_name __hutch_entries "${!HUTCH_@}"
 set --

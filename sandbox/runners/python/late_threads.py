@@ -7,7 +7,7 @@ library is watched before a thread has outlived a run.
 import sys
 from _thread import get_ident
 from functools import partial
-from time import sleep
+from time import monotonic
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from hutch_runner import frame_runs
@@ -72,7 +72,7 @@ class LateThreads:
             return ""
         was_given, _given[0] = _given[0], False
         if was_given or any(_RUN not in _own_of(thread) for thread in late):
-            sleep(_SOON_SECONDS)
+            _let_end(late, threading)
         # The thread of a pool may be of an earlier run, and its job of this one.
         of_run = [thread for thread in late if _own_of(thread).setdefault(_RUN, run_id) == run_id or _jobs.get(_number_of(thread)) == run_id]
         _watch(threading)
@@ -80,6 +80,16 @@ class LateThreads:
             return _note_of(of_run, run_id) if of_run else ""
         except Exception:  # threads are user objects too
             return ""
+
+
+def _let_end(threads, threading):
+    """Waits for those that have nothing left to do, and lets the others begin."""
+    deadline = monotonic() + _SOON_SECONDS
+    for thread in threads:
+        try:
+            threading.Thread.join(thread, max(0, deadline - monotonic()))
+        except RuntimeError:
+            pass  # it has not begun
 
 
 def of_user(threads):

@@ -11,24 +11,25 @@ _ROOT = re.compile(r"<svg\b(?![^>]*\sfont-family\s*=)")
 _IS_HERE = re.compile(r"(?:sans-serif|serif|monospace|inherit|initial|unset)\s*(?:!important)?\s*$|\)\s*$")
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|code", re.IGNORECASE)
 _SERIF = re.compile(r"(?<!sans-)(?<!sans )serif|times|georgia|garamond|cambria|roman|palatino", re.IGNORECASE)
-_KINDS = ("png", "jpeg", "pdf")
-_LANGUAGES = ("svg", "vega", "vegalite")
+_OF_SVG = ("svg_to_png", "svg_to_jpeg", "svg_to_pdf")
+_OF_VEGA = ("vega_to_png", "vega_to_jpeg", "vega_to_pdf")
+_OF_VEGA_LITE = ("vegalite_to_png", "vegalite_to_jpeg", "vegalite_to_pdf")
 _SIZES = ("scale", "ppi", "quality")
 
 
 def take(module):
     """Has the module's pictures drawn with a font that is here, behind those that are asked for."""
-    names = [f"{language}_to_{kind}" for language in _LANGUAGES for kind in (*_KINDS, "svg")[:len(_KINDS) + (language != "svg")]]
+    names = (*_OF_SVG, *_OF_VEGA, *_OF_VEGA_LITE, "vega_to_svg", "vegalite_to_svg")
     if not all(callable(getattr(module, name, None)) for name in names):
         return  # it is another version, or another module of that name
     if hasattr(module.svg_to_png, "__wrapped__"):
         return  # in an environment, where it is done for scripts, too (user_site.py)
-    for kind in _KINDS:
-        draw = getattr(module, f"svg_to_{kind}")
-        setattr(module, f"svg_to_{kind}", _with_fonts(draw))
-        for language in _LANGUAGES[1:]:
-            name = f"{language}_to_{kind}"
-            setattr(module, name, _by_way_of_svg(getattr(module, name), getattr(module, f"{language}_to_svg"), draw))
+    for of_svg, of_vega, of_vega_lite in zip(_OF_SVG, _OF_VEGA, _OF_VEGA_LITE):
+        draw = getattr(module, of_svg)
+        draw = _by_browser_where_needed(draw) if of_svg == "svg_to_png" else draw
+        setattr(module, of_svg, _with_fonts(draw))
+        setattr(module, of_vega, _by_way_of_svg(getattr(module, of_vega), module.vega_to_svg, draw))
+        setattr(module, of_vega_lite, _by_way_of_svg(getattr(module, of_vega_lite), module.vegalite_to_svg, draw))
 
 
 def _with_fonts(draw):
@@ -37,6 +38,20 @@ def _with_fonts(draw):
         return draw(with_fonts_that_are_here(svg) if isinstance(svg, str) else svg, *arguments, **options)
 
     return with_fonts
+
+
+def _by_browser_where_needed(draw):
+    @functools.wraps(draw)
+    def by_browser_where_needed(svg, *arguments, **options):
+        try:
+            from hutch_runner import svg_pictures
+            if isinstance(svg, str) and not arguments and svg_pictures.is_needed(svg):
+                return svg_pictures.png(svg, (options.get("scale") or 1) * (options.get("ppi") or 72) / 72)
+        except Exception:
+            pass  # as well as it can be drawn without
+        return draw(svg, *arguments, **options)
+
+    return by_browser_where_needed
 
 
 def _by_way_of_svg(draw, to_svg, draw_svg):

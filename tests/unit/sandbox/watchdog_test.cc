@@ -270,6 +270,48 @@ TEST_F(WatchdogTest, WhatARunHasWrittenSinceItBeganIsItsOwn) {
   EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
 }
 
+// One that was ended went beyond the limit, the next one makes room and goes beyond it again, all
+// between two looks.
+TEST_F(WatchdogTest, WhatARunHasWrittenAfterOneThatWasEndedIsItsOwn) {
+  for (const bool one_is_between : {false, true}) {
+    std::int64_t written_ns = 0;
+    told_.clear();
+    watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {30, 1}, {40, 1}});
+    const auto watched = watched_;
+    start();
+    watched_ = watched;
+    wait_for_looks(2);
+    EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+    watchdog_->run_ends();
+    if (one_is_between) {
+      watchdog_->run_begins();
+      watchdog_->wake();
+      watchdog_->run_ends();
+    }
+    watchdog_->run_begins();
+    watchdog_->wake();
+    written_ns = next_file_time_ns();
+    wait_for_looks(2);
+    EXPECT_EQ(told_, std::vector(2, DiskLimit::kBytes)) << one_is_between;
+    watchdog_.reset();
+  }
+}
+
+TEST_F(WatchdogTest, WhatOneThatWasEndedWroteBeforeItsEndIsNotTheNextRuns) {
+  std::int64_t written_ns = 0;
+  watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {30, 1}, {40, 1}});
+  start();
+  wait_for_looks(2);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+  written_ns = next_file_time_ns();
+  watchdog_->run_ends();
+  (void)next_file_time_ns();
+  watchdog_->run_begins();
+  watchdog_->wake();
+  wait_for_looks(3);
+  EXPECT_EQ(told_, std::vector{DiskLimit::kBytes});
+}
+
 TEST_F(WatchdogTest, WhatIsWrittenSinceTheBeginOfARunThatHasEndedIsNotTheNextRuns) {
   std::int64_t written_ns = 0;
   watched_.disk_usage = seen_as_of(written_ns, {{1, 1}, {30, 1}});
