@@ -444,8 +444,8 @@ void end_left(InitProcess& init, const Shares& shares, const std::set<pid_t>& wo
 
 }  // namespace
 
-LeftBehind end_left_behind_where_most(InitProcess& init, const Freeze& freeze,
-                                      const RunsThatAreOn& on, std::int64_t least) {
+LeftEnded end_left_where_most(InitProcess& init, const Freeze& freeze, const RunsThatAreOn& on,
+                              std::int64_t least) {
   // Who was killed has its place in the process table until it is reaped, and forks until it is
   // killed where nothing stands still.
   constexpr auto kGoneWithin = std::chrono::milliseconds(500);
@@ -453,7 +453,7 @@ LeftBehind end_left_behind_where_most(InitProcess& init, const Freeze& freeze,
   constexpr base::WorkBudget::Bounds kLook{.steps = 65'536,
                                            .cpu_time = std::chrono::milliseconds(500)};
   RunsThatAreOn known = on;
-  LeftBehind found;
+  LeftEnded found;
   const auto until = std::chrono::steady_clock::now() + kGoneWithin;
   for (int round = 0; round == 0 || std::chrono::steady_clock::now() < until; ++round) {
     base::WorkBudget budget(kLook);

@@ -66,7 +66,7 @@ struct RunsThatAreOn {
   std::map<pid_t, std::int64_t> began;  // when the run of each began; process_clock()
   std::set<pid_t> left_sessions;        // that are known to be of earlier runs
 };
-struct LeftBehind {
+struct LeftEnded {
   bool ended = false;
   std::set<pid_t> sessions;  // session ids (setsid(2)) of all that was left
 };
@@ -75,8 +75,8 @@ using Freeze = std::function<bool(bool frozen)>;
 // Ends what earlier runs have left behind where it has `least` processes and threads, and more than
 // what is on. It stands still meanwhile, where `freeze` can do that: of what forks and ends all the
 // time, a look at what goes on lacks much.
-LeftBehind end_left_behind_where_most(InitProcess& init, const Freeze& freeze,
-                                      const RunsThatAreOn& on, std::int64_t least);
+LeftEnded end_left_where_most(InitProcess& init, const Freeze& freeze, const RunsThatAreOn& on,
+                              std::int64_t least);
 
 // Returns the sessions, by their numbers inside the box, that have processes and none of `workers`
 // leads; as far as a short look tells.

@@ -137,6 +137,7 @@ Runs::Runs(Context context)
       kept_outputs_(std::make_shared<KeptOutputs>(context_.session_fd, context_.runs_fd,
                                                   context_.spec.limits.disk_mb << 20)),
       looked_into_(folders_to_look_into(context_.init.root_fd(), context_.spec)),
+      left_behind_(context_.init, context_.freeze),
       interpreters_(context_.kept_states),
       next_shell_({.loop = context_.loop,
                    .root_fd = context_.init.root_fd(),
@@ -497,42 +498,12 @@ void Runs::remember(const Run& run) {
   if (ended_.size() > kEndedMax) ended_.pop_front();
 }
 
-// The runner of Python tells of its children, and waits for them; what they in turn have left
-// behind is init's, as is all that bash leaves.
 void Runs::tell_what_goes_on(Job& job) {
   // Processes that a stopped run has started were ended with it, and may be dying still.
   if (job.worker == nullptr || job.stop_cause) return;
-  LeftSince since{job.started_process_time, workers(), std::nullopt, std::nullopt};
-  if (interpreter_of(job.run.language) == Language::kJavaScript) since.waiting = job.worker->pid();
-  if (job.had_company) since.session = job.worker->pid();  // others leave something, too
-  std::string told;
-  // The clock of processes is coarse: what a run has left may have begun at the next one's time.
-  constexpr std::size_t kToldMax = 64;
-  const LeftProcesses left = left_processes(context_.init, since);
-  if (!left.named.empty() && job.own_worker) remember_left({job.own_worker->pid()});
-  bool has_many_pids = false;
-  for (const auto& [pids, began, command] : left.named) {
-    if (!told_left_.emplace(began, pids.front()).second) continue;
-    if (told_left_.size() > kToldMax) told_left_.erase(told_left_.begin());
-    std::string numbers;
-    for (const pid_t pid : pids) base::append_part(numbers, std::to_string(pid), " ");
-    base::append_part(told, command + (pids.size() > 1 ? " (pids " : " (pid ") + numbers + ")");
-    has_many_pids = has_many_pids || pids.size() > 1;
+  if (const std::string left = left_behind_.tell(job, workers()); !left.empty()) {
+    add_note(job.run, left);
   }
-  if (told.empty()) return;
-  const std::string kill = has_many_pids ? "; kill with all its PIDs ends " : "; kill PID ends ";
-  const std::string how = left.more == 0
-                              ? kill + "it"
-                              : ", and " + std::to_string(left.more) + " more" + kill +
-                                    "one, kill -9 -1 in bash all, interpreters with their "
-                                    "variables too";
-  add_note(job.run, "left running by this run: " + told + how);
-}
-
-void Runs::remember_left(const std::set<pid_t>& sessions) {
-  constexpr std::size_t kMost = 256;
-  left_sessions_.insert(sessions.begin(), sessions.end());
-  while (left_sessions_.size() > kMost) left_sessions_.erase(left_sessions_.begin());
 }
 
 void Runs::take_changes(Job& job) {
@@ -573,7 +544,7 @@ void Runs::finish(const JobPointer& job) {
     // Processes were refused to it: by what others had taken, where that is most.
     if (!job->stop_cause) (void)end_left_behind_where_most(context_.spec.limits.processes / 2);
     // Where nothing else is on, what is there now is of earlier runs to the next one.
-    if (jobs_.size() == 1) remember_left(sessions_of_others(context_.init, workers()));
+    if (jobs_.size() == 1) left_behind_.remember_all_but(workers());
   }
   Met met{.left_filled_table = job->left_filled_table};
   if (job->stop_cause == Cause::kDisk) met.disk_limit = job->disk_limit;
@@ -651,7 +622,7 @@ base::Result<std::unique_ptr<Worker>> Runs::start_worker(const Job& job, RunWork
   KeptState* const kept = own ? nullptr : interpreters_.kept_state_of(interpreter);
   RunWorkers::Started started = TRY(workers_.start(job, whom, kept, std::move(events)));
   if (kept != nullptr) interpreters_.slot(interpreter).tells_waking = started.reads_state;
-  left_sessions_.erase(started.worker->pid());
+  left_behind_.forget(started.worker->pid());
   return std::move(started.worker);
 }
 
@@ -836,7 +807,7 @@ std::set<pid_t> Runs::workers() const {
   return workers;
 }
 
-void Runs::end_left_behind() { end_all_processes_but(context_.init, workers()); }
+void Runs::end_left_behind() { left_behind_.end_all_but(workers()); }
 
 void Runs::tell_of_left_processes(Job& job) {
   job.left_filled_table = true;
@@ -845,14 +816,11 @@ void Runs::tell_of_left_processes(Job& job) {
 
 bool Runs::end_left_behind_where_most(std::int64_t least) {
   if (stopper_.is_frozen()) return false;  // nothing ends now, and pid 1 hears nothing
-  RunsThatAreOn on{workers(), {}, left_sessions_};
+  std::map<pid_t, std::int64_t> began;
   for (const auto& [id, job] : jobs_) {
-    if (job->worker != nullptr) on.began[job->worker->pid()] = job->started_process_time;
+    if (job->worker != nullptr) began[job->worker->pid()] = job->started_process_time;
   }
-  const LeftBehind found =
-      box::end_left_behind_where_most(context_.init, context_.freeze, on, least);
-  remember_left(found.sessions);
-  if (!found.ended) return false;
+  if (!left_behind_.end_where_most(least, workers(), std::move(began))) return false;
   context_.left_ended();
   for (auto& [id, job] : jobs_) {
     if (job->run.status == RunStatus::kQueued) continue;

@@ -31,6 +31,7 @@
 #include "sandbox/box/kept_runs.h"
 #include "sandbox/box/kept_shell.h"
 #include "sandbox/box/kept_state.h"
+#include "sandbox/box/left_behind.h"
 #include "sandbox/box/left_streams.h"
 #include "sandbox/box/network_tally.h"
 #include "sandbox/box/next_note.h"
@@ -178,7 +179,6 @@ class Runs {
   void meet_others(Job& job);
   [[nodiscard]] std::set<pid_t> workers() const;
   void tell_what_goes_on(Job& job);
-  void remember_left(const std::set<pid_t>& sessions);
   void take_changes(Job& job);
   void finish(const JobPointer& job);
   void give_interpreter_on(const JobPointer& ended);
@@ -200,6 +200,7 @@ class Runs {
   std::shared_ptr<KeptOutputs> kept_outputs_;  // also of what runs have left behind
   const std::vector<HostFolder> looked_into_;  // for what the host's programs obey
   LeftStreams left_streams_{kLeftStreamsMax};
+  LeftBehind left_behind_;
   Interpreters interpreters_;
   NextShell next_shell_;
   StartsAhead starts_ahead_;
@@ -213,9 +214,7 @@ class Runs {
   bool files_touched_ = true;
   bool files_end_too_ = false;
   int stops_ = 0;
-  std::set<std::pair<std::int64_t, pid_t>> told_left_;  // the newest of tell_what_goes_on()
-  std::set<pid_t> left_sessions_;                       // in which earlier runs have left something
-  std::int64_t pids_refused_seen_ = 0;                  // when the last run began
+  std::int64_t pids_refused_seen_ = 0;  // when the last run began
   bool held_ = false;
   std::vector<JobPointer> held_starts_;  // that were to be tried again
 };

@@ -87,7 +87,7 @@ class Remover {
         }
       }
       level.directories.push_back(name);
-      // An entry that came meanwhile is found by rmdir(2), but in the top, which the caller removes.
+      // rmdir(2) finds an entry that came meanwhile, but for the top, which the caller removes.
       if (walk_.depth() == 0) level.read_through = false;
       if (level.directories.size() == kBatch) {
         level.read_through = false;
