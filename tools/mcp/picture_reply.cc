@@ -1,5 +1,8 @@
 #include "tools/mcp/picture_reply.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +34,20 @@ constexpr const char* kFolder = "/home/user/.cache/hutch-pictures/";
 constexpr const char* kPython = "python3";
 constexpr const char* kProgram = "/run/hutch/runners/python/pictures.py";
 constexpr const char* kJpeg = "image/jpeg";
+constexpr std::string_view kDrawnFirst[] = {"image/heic",
+                                            "image/heif",
+                                            "image/avif",
+                                            "image/bmp",
+                                            "image/x-ms-bmp",
+                                            "image/tiff",
+                                            "image/vnd.microsoft.icon",
+                                            "image/x-icon",
+                                            "image/jp2",
+                                            "image/x-portable-bitmap",
+                                            "image/x-portable-greymap",
+                                            "image/x-portable-pixmap",
+                                            "image/x-tga",
+                                            "image/vnd.adobe.photoshop"};
 
 struct Smaller {
   std::string jpeg;  // empty: it could not be drawn
@@ -135,7 +152,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
 }
 
 bool is_drawn_first(const std::string& mime_type) {
-  return mime_type == "image/heic" || mime_type == "image/heif" || mime_type == "image/avif";
+  return std::ranges::find(kDrawnFirst, mime_type) != std::end(kDrawnFirst);
 }
 
 base::Result<std::optional<Reply>> redrawn_reply(const Services& services,

@@ -23,7 +23,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
                                   const sandbox::files::BoxFiles& files, const std::string& path,
                                   const std::string& mime_type, mcp::CallContext& context);
 
-// True for the types that phones make of photos, and that clients show only as another one.
+// True for types that phones, scanners and others make, and that clients show only as another one.
 bool is_drawn_first(const std::string& mime_type);
 
 // The reply with a JPEG of it, drawn in the same way; nothing where it cannot be drawn.
