@@ -23,7 +23,9 @@ double height_of(const json& item) {
     if (item.size() < 2) return std::nan("");
     value = &item[1];
   } else if (item.is_object()) {
-    for (const char* key : {"value", "count", "fraction"}) {
+    for (const char* key :
+         {"value", "count", "fraction", "density", "percent", "probability", "proportion",
+          "frequency", "cumulative_count", "cumulative_proportion", "height"}) {
       if (const auto found = item.find(key); found != item.end()) value = &*found;
     }
   }

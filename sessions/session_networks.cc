@@ -18,6 +18,18 @@ namespace {
 
 void add_note(const std::string& note, std::string& notes) { base::append_part(notes, note, "; "); }
 
+// Runners say of a package that is missing by which name a session comes to its index that this one
+// does not reach.
+void add_ways_to_indexes(const std::vector<NetworkRule>& hosts, const GrantedNetwork& granted,
+                         sandbox::BoxSpec& spec) {
+  for (const auto& [manager, index] : granted.indexes) {
+    const NetworkRule& first = index.hosts.front();
+    if (sandbox::allows(hosts, first.host, first.port)) continue;
+    if (const auto name = name_to_ask(first.host, granted))
+      spec.env["HUTCH_ASK_" + manager] = *name;
+  }
+}
+
 }  // namespace
 
 base::Result<SessionNetworks::Network> SessionNetworks::network_of(const Session& session) const {
@@ -89,6 +101,7 @@ base::Status SessionNetworks::add(Network network, const Session& session,
   if (!network.note.empty()) add_note(network.note, spec.note);
   TRY(add_bounds(session, spec));
   spec.denied_addresses = std::move(network.denied);
+  add_ways_to_indexes(network.hosts, granted_, spec);
   if (network.hosts.empty()) return base::done();
   // Without anybody to trust, nobody can look into it.
   if (granted_.downloads_mb > 0 && !granted_.roots.empty()) {

@@ -58,25 +58,44 @@ std::string last_states(std::string_view text) {
   return seen;
 }
 
-std::string with_repeats_counted(std::string_view text) {
+namespace {
+
+struct Repeat {
+  std::size_t block_bytes = 0;
+  std::size_t lines = 1;  // in the block
+  std::size_t more = 0;   // how often it comes again
+};
+
+// Returns the block of lines at the beginning that comes again most usefully, or the first line.
+Repeat repeat_at(std::string_view text) {
+  constexpr std::size_t kLinesMost = 3;       // a warning is two: what is wrong, and where
   constexpr std::size_t kBytesLeast = 1'000;  // fewer repeated bytes are shown as they are
-  std::string counted;
-  const auto take_line = [](std::string_view from) {
-    return from.substr(0, std::min(from.find('\n'), from.size() - 1) + 1);
-  };
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
+  const std::size_t first = std::min(text.find('\n'), text.size() - 1) + 1;
+  std::size_t end = 0;
+  for (std::size_t lines = 1; lines <= kLinesMost; ++lines) {
+    end = text.find('\n', end);
+    if (end == text.npos) break;
+    const std::string_view block = text.substr(0, ++end);
+    if (block.find_first_not_of('\n') == block.npos) continue;
     std::size_t more = 0;
-    text.remove_prefix(line.size());
-    std::string_view rest = text;
-    while (line.size() > 1 && line.ends_with('\n') && rest.starts_with(line)) {
-      rest.remove_prefix(line.size());
-      ++more;
-    }
-    counted += line;
-    if (more * line.size() < kBytesLeast) continue;
-    counted += "... the same line " + std::to_string(more) + " times more ...\n";
-    text = rest;
+    while (text.substr(end * (more + 1)).starts_with(block)) ++more;
+    if (more * end >= kBytesLeast) return {end, lines, more};
+  }
+  return {first, 1, 0};
+}
+
+}  // namespace
+
+std::string with_repeats_counted(std::string_view text) {
+  std::string counted;
+  while (!text.empty()) {
+    const Repeat repeat = repeat_at(text);
+    counted += text.substr(0, repeat.block_bytes);
+    text.remove_prefix(repeat.block_bytes * (repeat.more + 1));
+    if (repeat.more == 0) continue;
+    counted += repeat.lines == 1 ? "... the same line "
+                                 : "... the same " + std::to_string(repeat.lines) + " lines ";
+    counted += std::to_string(repeat.more) + " times more ...\n";
   }
   return counted;
 }

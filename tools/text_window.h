@@ -29,8 +29,8 @@ std::string without_fraction(const std::string& rfc3339);
 // the last carriage return in each. Those at the end of a line stay.
 std::string last_states(std::string_view text);
 
-// Returns the text with lines that are the same as the one before only counted, where they are
-// many.
+// Returns the text with lines that are the same as the one before, or as the two or three before,
+// only counted, where they are many.
 std::string with_repeats_counted(std::string_view text);
 
 // Returns how much of what may be shown is the beginning.

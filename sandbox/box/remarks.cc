@@ -18,9 +18,8 @@ constexpr const char* kOtherPort =
     "this session reaches allowed hosts by their names, never by an address, and only on the ports "
     "of their rules: 80 and 443 unless one is named (--allow HOST:PORT)";
 constexpr const char* kManyProcesses =
-    "the session's limit of processes and threads was reached: what this run had started was "
-    "ended; "
-    "start fewer, or create_session with more (limits.processes)";
+    "the session's limit of processes and threads was reached: the processes that this run had "
+    "started were ended; start fewer, or create_session with more (limits.processes)";
 
 constexpr const char* kNoShadow =
     "the sanitizers of addresses and of threads reserve terabytes of address space, and no process "

@@ -28,6 +28,8 @@ bool is_limit(Cause cause) {
          cause == Cause::kOom;
 }
 
+bool filled_table(const Job& job) { return job.run.error && job.run.error->cause == Cause::kPids; }
+
 std::int64_t steady_ms() {
   return std::chrono::duration_cast<milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -113,11 +115,14 @@ void RunStopper::forget(Job& job) {
   of_.loop.cancel(job.escalation);
 }
 
+bool RunStopper::ends_what_it_started(const Job& job) {
+  return job.stop_cause || filled_table(job);
+}
+
 void RunStopper::end_what_it_started(const Job& job) {
-  const bool table_was_full = job.run.error && job.run.error->cause == Cause::kPids;
-  if (job.worker == nullptr || !(job.stop_cause || table_was_full)) return;
+  if (job.worker == nullptr || !ends_what_it_started(job)) return;
   end_processes_since(of_.init, job.worker->pid(), job.started_process_time);
-  if (table_was_full && job.run.language == Language::kPython) job.worker->reap_children();
+  if (filled_table(job) && job.run.language == Language::kPython) job.worker->reap_children();
 }
 
 // That it ends is not the snapshot's doing, unless reading that never ends.

@@ -38,8 +38,10 @@ class RunStopper {
   void arm_deadline(Job& job, std::int64_t left_ms);
   // Drops the times of a run that has ended.
   void forget(Job& job);
-  // Ends what a run has started that was stopped, or that has filled the process table.
+  // Ends what a run has started, where that is ended with it.
   void end_what_it_started(const Job& job);
+  // Returns whether it is: of a run that was stopped, or that has filled the process table.
+  [[nodiscard]] static bool ends_what_it_started(const Job& job);
 
   // Returns what is left until the deadline, at least 1; 0: it has none.
   static std::int64_t left_ms(const Job& job);

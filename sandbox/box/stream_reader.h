@@ -29,6 +29,9 @@ class StreamReader : public std::enable_shared_from_this<StreamReader> {
   // Reads no more, for ever: who goes on writing gets SIGPIPE.
   void close();
 
+  // Returns whether somebody may still write into the pipe.
+  [[nodiscard]] bool is_open() const { return pipe_.valid(); }
+
   // Takes everything that is in the pipe now.
   void drain();
 

@@ -50,7 +50,15 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-std::string refusal(Purpose purpose) {
+bool is_of_code(std::string_view path) {
+  return path.starts_with("/workspace/") || path.starts_with("/tmp/") ||
+         path.starts_with(std::string(kHome) + "/");
+}
+
+std::string refusal(const std::string& path, Purpose purpose) {
+  if (purpose == Purpose::kWrite && is_of_code(path)) {
+    return "permission denied by the mode of the file or its folder, which chmod u+w changes";
+  }
   if (purpose == Purpose::kWrite) {
     return "permission denied; writing is possible in /workspace, /home/user and /tmp";
   }
@@ -140,7 +148,7 @@ Error path_error(const std::string& path, int failure, Purpose purpose) {
       return make(ErrorKind::kInvalid, "goes through a link that cannot be followed");
     case EACCES:
     case EPERM:
-      return make(ErrorKind::kInvalid, refusal(purpose));
+      return make(ErrorKind::kInvalid, refusal(path, purpose));
     case EROFS:
       return make(ErrorKind::kInvalid,
                   "is read-only; writing is possible in /workspace, /home/user and /tmp");

@@ -102,13 +102,28 @@ def test_a_full_process_table_costs_no_variables(state, bomb):
         said(client.run("kept = 1", session_id=session))
         assert said(client.run("globalThis.kept = 2; kept", "javascript", session_id=session)) == ""
         run = client.run(bomb, session_id=session)
-        assert run["error"]["cause"] == "pids" and "what this run had started was ended" in run["note"], run
+        assert run["error"]["cause"] == "pids" and "the processes that this run had started were ended" in run["note"], run
         run = client.run(COUNTED, "bash", session_id=session)
         assert "variables lost" not in run.get("note", ""), run
         # The interpreter waits for what was ended only once the run is over, beside the next run.
         until(lambda: processes_in(client, session) < 12, timeout=20, what="the end of what the run had started")
         assert said(client.run("print(kept)", session_id=session)) == "1"
         assert said(client.run("console.log(kept)", "javascript", session_id=session)) == "2"
+
+
+def test_who_filled_the_process_table_learns_how_its_processes_ended(state):
+    with Client(state) as client:
+        session = client.call("create_session", limits={"processes": 30})["session_id"]
+        fill = "import multiprocessing, subprocess, time\nforked = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,)); forked.start()\n"
+        run = client.run(fill + "started = []\nfor _ in range(60): started.append(subprocess.Popen(['sleep', '60']))", session_id=session)
+        assert run["error"]["cause"] == "pids" and "left running" not in run["note"], run
+        told = "print(len(started) > 9, {one.poll() for one in started}, forked.exitcode)"
+        assert said(client.run(told, session_id=session)) == "True {-9} -9"
+
+
+def test_a_run_that_is_stopped_leaves_nothing_running(client):
+    run = client.run("import subprocess, time\nstarted = subprocess.Popen(['sleep', '60'])\ntime.sleep(60)", timeout_seconds=1)
+    assert run["error"]["cause"] == "timeout" and "left running" not in run.get("note", ""), run
 
 
 def test_after_a_bomb_the_next_run_is_clean(state):

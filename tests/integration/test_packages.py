@@ -51,6 +51,43 @@ def test_a_newer_version_of_what_was_imported_is_told(open_session):
     assert run["stdout"] == "0.8.10\n" and "installed after import" not in run.get("note", ""), run
 
 
+BASH = {
+    "venv": "python3 -m venv --without-pip v && source v/bin/activate", "target": "export PIP_TARGET=/workspace/there", "prefix": "export PIP_PREFIX=/workspace/there",
+    "home": "export HOME=/workspace PYTHONUSERBASE=/workspace/base PYTHONNOUSERSITE=1", "python": "export PYTHONHOME=/nowhere PATH=/workspace:$PATH; python3() { echo no; }",
+    "dry": "export PIP_DRY_RUN=1 PIP_USER=0", "strict": "set -e; cd /tmp; trap 'echo ended' EXIT; alias python3=false; shopt -s expand_aliases"}
+
+
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way in ("venv", "target", "python") else pytest.mark.slow) for way in BASH])
+def test_what_bash_has_set_redirects_no_install(open_session, way):
+    """Into the session's own Python, where cells look; bash stays as it was."""
+    session = open_session.call("create_session")["session_id"]
+    open_session.run(BASH[way], "bash", session_id=session)
+    run = install(open_session, "humanize==4.9.0", session_id=session)
+    assert run["status"] == "completed" and run["stdout"].startswith("Installed humanize 4.9.0 in "), run
+    run = open_session.run("import humanize; print(humanize.__file__)", session_id=session)
+    assert run["stdout"].startswith("/home/user/.local/lib/python3"), run
+    if way == "venv":
+        assert open_session.run("which python", "bash", session_id=session)["stdout"] == "/workspace/v/bin/python\n"
+
+
+def test_an_index_that_bash_has_set_is_meant(open_session):
+    session = open_session.call("create_session")["session_id"]
+    open_session.run("export PIP_INDEX_URL=https://index.example/simple", "bash", session_id=session)
+    run = install(open_session, "humanize==4.9.0", session_id=session)
+    assert run["status"] == "failed" and "Looking in indexes: https://index.example/simple" in run["stderr"], run
+
+
+@pytest.mark.parametrize("setting", ["npm_config_global=true", "npm_config_prefix=/workspace/there", "npm_config_dry_run=true NODE_ENV=production", "NODE_OPTIONS=--nosuch"])
+def test_what_bash_has_set_redirects_no_install_of_npms(open_session, setting):
+    session = open_session.call("create_session")["session_id"]
+    open_session.call("write_file", path="/workspace/mine/package.json", content='{"name": "mine", "version": "1.0.0"}', session_id=session)
+    open_session.call("write_file", path="/workspace/mine/index.js", content="module.exports = 'of mine'", session_id=session)
+    open_session.run(f"export {setting}; node() {{ echo no; }}", "bash", session_id=session)
+    run = install(open_session, "--save-dev", "/workspace/mine", manager="npm", session_id=session)
+    assert run["status"] == "completed", run
+    assert open_session.run("require('mine')", "javascript", session_id=session)["outputs"][0]["text"] == "'of mine'", run
+
+
 WAYS = {"shell": "!pip install --quiet {0}", "magic": "%pip install --quiet {0}",
         "subprocess": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '{0}'], check=True)"}
 
@@ -212,6 +249,18 @@ def test_where_pip_is_told_to_install(module_state):
     assert [path.split("/lib/")[0] for path in where] == ["/workspace/v", "there/humanize", "/home/user/.local"], run
 
 
+def test_what_the_environment_has_needs_no_network(module_state):
+    with Client(module_state, "--session", "without", env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
+        for packages, said in ((["numpy"], "numpy "), (["NumPy", "pandas>=1"], "numpy "), (["numpy>1", "python_dateutil"], "python_dateutil ")):
+            run = install(client, *packages)
+            assert run["status"] == "completed" and run["stdout"].startswith("Already there: ") and said.strip() in run["stdout"].lower().replace("-", "_"), run
+        run = install(client, "numpy>=99")
+        assert run["status"] == "failed" and "No matching distribution found for numpy>=99" in run["stderr"] and "no network" in run["note"], run
+        for packages in (["numpy", "humanize"], ["--upgrade numpy"], ["numpy[extra]"]):
+            with pytest.raises(ToolError, match="hutch stdio --packages"):
+                client.call("install_packages", packages=packages)
+
+
 def test_packages_that_a_session_is_allowed_later(module_state):
     with Client(module_state, "--session", "later", env={"HUTCH_ENVIRONMENTS_DIR": str(environments.directory())}) as client:
         with pytest.raises(ToolError, match="hutch stdio --packages"):
@@ -256,6 +305,50 @@ def test_npm_installs_where_javascript_looks(open_session):
     assert '/workspace/app has it: process.chdir("/workspace/app") lets it be found' in run["stderr"], run
     run = open_session.run("process.chdir('/workspace/app'); require('is-even')(2)", "javascript", session_id=session)
     assert run["outputs"][0]["text"] == "true", run
+
+
+@pytest.mark.parametrize("load", ["require('mine')", "(await import('mine')).default", "(await import('esm')).default"])
+def test_a_newer_version_of_what_javascript_has_loaded_is_told(open_session, load):
+    session = open_session.call("create_session")["session_id"]
+    package = "esm" if "esm" in load else "mine"
+
+    def update(version):
+        source = f"export default '{version}'" if package == "esm" else f"module.exports = '{version}'"
+        kind = ', "type": "module"' if package == "esm" else ""
+        code = (f"mkdir -p /workspace/node_modules/{package} && cd /workspace/node_modules/{package} && rm -f *\n"
+                f"echo '{{\"name\": \"{package}\", \"version\": \"{version}\", \"main\": \"index.js\"{kind}}}' > package.json; echo \"{source}\" > index.js; cd")
+        assert open_session.run(code, "bash", session_id=session)["status"] == "completed"
+
+    def run(code, **arguments):
+        done = open_session.run(code, "javascript", session_id=session, **arguments)
+        return done["outputs"][0]["text"], done.get("note", "")
+    update("1.2.0")
+    assert run(load) == ("'1.2.0'", "")
+    update("1.2.0")
+    assert run(load) == ("'1.2.0'", ""), "installed again as it was"
+    update("1.3.0")
+    told = f"{package} 1.3.0 was installed after import, and what runs is the code from before: a run with restart: true takes it up"
+    assert run(load) == ("'1.2.0'", told)
+    assert run(load) == ("'1.2.0'", ""), "once"
+    value, note = run(load, restart=True)
+    assert value == "'1.3.0'" and "after import" not in note
+    update("1.4.0")
+    if load.startswith("require"):
+        assert run("for (const file in require.cache) delete require.cache[file]; require('mine')") == ("'1.4.0'", ""), "loaded anew"
+
+
+def test_the_program_of_a_package_is_called_by_npx(open_session):
+    session = open_session.call("create_session")["session_id"]
+
+    def bash(code):
+        return open_session.run(code, "bash", session_id=session)["stderr"]
+    assert "npx" not in bash("mytool hi")
+    bash("mkdir -p node_modules/.bin app/node_modules/.bin; printf '#!/bin/sh\\necho mine' | tee node_modules/.bin/mytool app/node_modules/.bin/other; chmod +x */.bin/* app/*/.bin/*")
+    assert bash("mytool hi") == "bash: line 1: mytool: command not found\nhutch: `npx mytool` runs it\n"
+    assert bash("cd app; mytool hi").endswith("hutch: `npx mytool` runs it in /workspace\n")
+    assert bash("other hi").endswith("hutch: `npx other` runs it\n")
+    assert open_session.run("npx mytool; cd /workspace; npx mytool", "bash", session_id=session)["stdout"].endswith("mine\n")
+    assert "npx" not in bash("cd /tmp; ./mytool; third")
 
 
 REQUIRES = "node -e 'console.log(require(\"mine\"))'; echo 'console.log(require(\"mine\"))' > program.cjs; node program.cjs"
@@ -335,6 +428,14 @@ def test_what_is_not_there_is_told(open_session):
 
 def test_a_missing_import_names_the_tool(open_session):
     assert "install_packages installs it" in open_session.run("import nosuch")["stderr"]
+    session = open_session.call("create_session", network={"block_outbound": True})["session_id"]
+    for code, language in (("import nosuch", "python"), ("require('nosuch')", "javascript")):
+        said = open_session.run(code, language, session_id=session)["stderr"]
+        assert 'in a session that create_session makes with network {"allow":' in said and "packages" in said and "stdio" not in said, said
+    session = open_session.call("create_session", network={"allow": ["registry.npmjs.org"]})["session_id"]
+    assert '{"allow": ["packages"]}' in open_session.run("import nosuch", session_id=session)["stderr"]
+    assert "network policy allows" in open_session.run("require('nosuch')", "javascript", session_id=session)["stderr"]
+    assert install(open_session, "is-odd@3", manager="npm", session_id=session)["status"] == "completed"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -197,13 +198,25 @@ def test_bash_says_what_goes_on_after_it(client):
     client.run("1")
     run = client.run("sleep 61 & echo $!; (sleep 62 &); nohup sleep 63 >/dev/null 2>&1 & echo end", "bash")
     pid = run["stdout"].split()[0]
-    assert run["note"].startswith("left running by this run: ") and run["note"].endswith("; kill PID ends it"), run
+    assert run["note"].startswith("left running by this run: "), run
+    assert run["note"].endswith("; kill PID ends it; get_run of this run has what it prints later"), run
     assert f"sleep 61 (pid {pid})" in run["note"] and "sleep 62 (pid" in run["note"]
     # The last may be about to become what it is to be.
     assert any(f"{words} (pid" in run["note"] for words in ("sleep 63", "nohup sleep 63", "nohup", "a subshell")), run
     assert "note" not in client.run("true", "bash")
     assert client.run(f"kill {pid}", "bash")["status"] == "completed"
     assert "note" not in client.run("sleep 0.01 & wait", "bash")
+
+
+def test_output_behind_the_end_of_bash_is_where_the_note_says(client):
+    client.run("1")
+    run = client.run("(until [ -e go ]; do sleep 0.01; done; echo late) &", "bash")
+    assert run["note"].endswith("get_run of this run has what it prints later"), run
+    client.run("touch go", "bash")
+    until(lambda: client.call("get_run", run_id=run["run_id"])["stdout"] == "late\n", what="what it printed")
+    silent = client.run("nohup sleep 64 >/dev/null 2>&1 &", "bash")
+    assert silent["note"].endswith("; kill PID ends it"), silent
+    assert client.run("pkill -x sleep", "bash")["status"] == "completed"
 
 
 def test_python_says_what_goes_on_after_it(client):
@@ -213,11 +226,21 @@ def test_python_says_what_goes_on_after_it(client):
     assert "note" not in client.run("p.kill(); p.wait();")
 
 
+def test_what_a_thread_prints_between_runs_is_in_the_last_one(client):
+    run = client.run("import threading\nbegin = threading.Event()\ndef late():\n    begin.wait(); time.sleep(0.4); print('late')\nimport time; threading.Thread(target=late).start()")
+    other = client.run("begin.set()")
+    deadline = time.monotonic() + 10
+    while not (printed := client.call("get_run", run_id=other["run_id"])["stdout"]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert printed == f"[thread of {run['run_id']}] late\n" and "or of the last one, which get_run gives" in run["note"]
+
+
 def test_python_says_which_threads_go_on(client):
     code = "import threading\nend = threading.Event()\ndef late():\n    end.wait(); print('late')\nthread = threading.Thread(target=late); thread.start()"
     client.run("1")
     run = client.run(code)
-    told = f"a thread of this run goes on: Thread-1 (late); what it prints comes in the output of later runs, marked [thread of {run['run_id']}]"
+    told = f"a thread of this run goes on: Thread-1 (late); what it prints comes in the output of the run that is on then, " \
+           f"marked [thread of {run['run_id']}], or of the last one, which get_run gives"
     assert run["note"] == client.call("get_run", run_id=run["run_id"])["note"] == told, run
     after = client.run("end.set(); thread.join()")
     assert "note" not in after and after["stdout"] == f"[thread of {run['run_id']}] late\n", after

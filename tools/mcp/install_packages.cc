@@ -1,15 +1,20 @@
 // install_packages: pip and npm as code would call them, where the session's network allows it.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <deque>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/shortened_text.h"
 #include "base/text.h"
+#include "sandbox/environment.h"
 #include "sandbox/network_rule.h"
 #include "sessions/manager_config.h"
 #include "sessions/network_choice.h"
@@ -63,9 +68,16 @@ struct PackageManager {
   std::span<const Option> options;
 };
 
+// Python and node as the cells have them, whatever else bash has on its PATH, or instead of them.
 constexpr PackageManager kManagers[] = {
-    {"pip", "python3 /run/hutch/runners/install/pip.py", kPipOptions},
-    {"npm", "node /run/hutch/runners/install/npm.mjs", kNpmOptions}};
+    {"pip",
+     "/usr/bin/env PATH=/environment/bin:/usr/bin:/bin python3 -E "
+     "/run/hutch/runners/install/pip.py",
+     kPipOptions},
+    {"npm",
+     "/usr/bin/env -u NODE_OPTIONS PATH=/environment/bin:/usr/bin:/bin node "
+     "/run/hutch/runners/install/npm.mjs",
+     kNpmOptions}};
 constexpr const char* kApt = "apt";
 
 PackageManager manager_named(const std::string& name) {
@@ -206,6 +218,63 @@ base::Status check_network(const Services& services, const sessions::Session& se
           "write_file.");
 }
 
+// As indexes compare names: "Foo.bar_baz" is "foo-bar-baz".
+std::string plain_name(std::string_view name) {
+  std::string plain = base::lower(name);
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+  return plain;
+}
+
+// Returns the names of Python's packages in an environment; none of the host's.
+std::set<std::string> names_in_environment(const Services& services,
+                                           const std::string& template_name) {
+  std::set<std::string> names;
+  const std::string& directory = services.config.environments_directory;
+  const auto found = sandbox::find_environment(directory, template_name);
+  if (!found.ok()) return names;
+  const auto library = base::open_file(AT_FDCWD, found.value() + "/lib", O_RDONLY | O_DIRECTORY);
+  if (!library.ok()) return names;
+  for (const std::string& python : base::names_in(library.value().get())) {
+    const auto packages =
+        base::open_file(library.value().get(), python + "/site-packages", O_RDONLY | O_DIRECTORY);
+    if (!packages.ok()) continue;
+    for (const std::string& name : base::names_in(packages.value().get())) {
+      if (name.ends_with(".dist-info")) names.insert(plain_name(name.substr(0, name.find('-'))));
+    }
+  }
+  return names;
+}
+
+// Returns whether an environment has packages of all these names: of them pip says without a
+// network whether they are what is asked for.
+bool may_be_there(const Services& services, const std::string& template_name,
+                  const PackageManager& manager, const std::vector<std::string>& packages) {
+  if (std::string_view(manager.name) != "pip") return false;
+  const std::set<std::string> there = names_in_environment(services, template_name);
+  for (const std::string& item : packages) {
+    for (const std::string& one : names_in(item)) {
+      const std::size_t end = std::min(one.find_first_of("=<>!~ "), one.size());
+      if (!there.contains(plain_name(std::string_view(one).substr(0, end)))) return false;
+    }
+  }
+  return true;
+}
+
+base::Status check_session(const Services& services, const sessions::Session& session,
+                           const PackageManager& manager,
+                           const std::vector<std::string>& packages) {
+  const sessions::ManagerConfig& config = services.config;
+  const std::string template_name =
+      session.id.empty()
+          ? sandbox::usual_template(config.environments_directory, config.usual_template)
+          : session.template_name;
+  base::Status checked = check_network(services, session, manager);
+  if (!checked.ok() && may_be_there(services, template_name, manager, packages))
+    return base::done();
+  return checked;
+}
+
 base::Result<Reply> install(const Services& services, const Arguments& arguments,
                             mcp::CallContext& context) {
   const std::string name = arguments.text("manager", "pip");
@@ -221,10 +290,10 @@ base::Result<Reply> install(const Services& services, const Arguments& arguments
   request.installs = words_of(manager, packages);
   // No session is made only to say no: one that asks for nothing will have what this one has.
   if (!arguments.has("session_id") && default_session_id(services, context).empty()) {
-    TRY(check_network(services, sessions::Session(), manager));
+    TRY(check_session(services, sessions::Session(), manager, packages));
   }
   const CallSession found = TRY(resolve(services, arguments, context));
-  TRY(check_network(services, found.session, manager));
+  TRY(check_session(services, found.session, manager, packages));
   request.timeout_seconds = services.runs.longest_seconds(found.session);
   return reply_of_new_run(services, found, std::move(request), context);
 }

@@ -286,9 +286,12 @@ void add_output(std::string& text, const json& run, const json& output, std::siz
     text += "image: " + one_line(output["image_path"].get<std::string>()) + "\n";
   }
   if (!is_partial) return;
+  const bool has_picture_and_chart = output.contains("image_path") && output.contains("chart");
   for (const auto& [format, where] : output["truncated"].items()) {
     const auto bytes = where["total_bytes"].get<std::size_t>();
     if (format == "json" && is_said_by_text(output, bytes)) continue;
+    // A figure of plotly has megabytes of both, and all of them say what the two show.
+    if (has_picture_and_chart && (format == "html" || format == "json")) continue;
     text += format + " of output " + std::to_string(number) + " is " + where["total_bytes"].dump() +
             " bytes; more: read_file " + one_line(where["file"].get<std::string>()) + "\n";
   }
@@ -339,8 +342,9 @@ std::string line_of_change(const json& change, const std::string& name, const ch
   return line + ")";
 }
 
-// Many of one folder in one line.
+// Many of one folder in one line. Where the list lacks some, no folder's number is known.
 void add_changes(std::string& text, const json& value) {
+  const bool are_all = !value.contains("files_changed_total");
   constexpr std::size_t kManyInAFolder = 4;
   constexpr std::size_t kLinesOfChangesMax = 40;
   constexpr std::size_t kNamesInAFolderMax = 20;
@@ -350,8 +354,8 @@ void add_changes(std::string& text, const json& value) {
     const std::string path = change["path"].get<std::string>();
     if (change.contains("files")) {
       const json& count = change["files"];
-      text +=
-          count.dump() + (count == 1 ? " file" : " files") + " changed in " + one_line(path) + "\n";
+      text += (are_all ? "" : "at least ") + count.dump() + (count == 1 ? " file" : " files") +
+              " changed in " + one_line(path) + "\n";
       continue;
     }
     groups[{change["change"].get<std::string>(), path.substr(0, path.rfind('/') + 1)}].push_back(
@@ -382,12 +386,13 @@ void add_changes(std::string& text, const json& value) {
       }
     }
     if (shown < changes.size()) {
-      text += " and " + std::to_string(changes.size() - shown) + " more";
+      text += are_all ? " and " + std::to_string(changes.size() - shown) + " more" : " and more";
     }
     if (are_many) text += "\n";
   }
   if (untold > 0) {
-    text += std::to_string(untold) + " more files changed, in other folders: list_files\n";
+    text += (are_all ? std::to_string(untold) + " more" : "more") +
+            " files changed, in other folders: list_files\n";
   }
   if (value.contains("files_changed_total")) {
     text += value["files_changed_total"].dump() + " files changed in all\n";

@@ -10,5 +10,14 @@ case ${BASH_SOURCE[2]-} in
   *) builtin printf '%s: ' "${BASH_SOURCE[2]}" ;;
 esac >&2
 builtin printf 'line %s: %s: command not found\n' "${BASH_LINENO[1]}" "$1" >&2
+# npm puts the programs of packages where no PATH leads; npx finds them there.
+local __hutch_folder
+for __hutch_folder in "$PWD" /workspace; do
+  [[ $1 == */* || ! -x $__hutch_folder/node_modules/.bin/$1 ]] || {
+    [[ $__hutch_folder == "$PWD" ]] && __hutch_folder= || __hutch_folder=" in $__hutch_folder"
+    builtin printf 'hutch: `npx %s` runs it%s\n' "$1" "$__hutch_folder" >&2
+    builtin return 127
+  }
+done
 builtin . "$__hutch_place/explain.sh" && __hutch_explain_call "$@" >&2 || builtin :
 builtin return 127

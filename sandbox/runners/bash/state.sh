@@ -179,15 +179,30 @@ __hutch_leave() {
 
 # Stands in for the builtin, so that a trap of the user's on EXIT does not replace ours.
 trap() {
-  local last=${!#} signal
+  local signal shown status=0
   local -a others=()
   if [ $# -eq 0 ] || [[ $1 == -p ]]; then
-    # Shows the user's trap where ours is.
-    while IFS= builtin read -r signal; do
-      [[ $signal == *__hutch_* || $signal == [\ }]* ]] || builtin printf '%s\n' "$signal"
-    done < <(builtin trap -p | command grep -v -e '^ ' -e '^}' -e __hutch)
-    [ -z "$__hutch_user_trap" ] || builtin printf 'trap -- %q EXIT\n' "$__hutch_user_trap"
-    return
+    [ $# -eq 0 ] || shift
+    if [ $# -eq 0 ]; then
+      for ((signal = 1; signal < 65; ++signal)); do [[ $signal == 3[23] ]] || others+=("$signal"); done
+      set -- EXIT "${others[@]}" DEBUG ERR RETURN
+    fi
+    for signal in "$@"; do
+      case ${signal^^} in
+        EXIT | 0)
+          # The trap of the user is shown where ours is; a subshell may have one of its own.
+          shown=__hutch_
+          [ "$BASHPID" = $$ ] || shown=$(builtin trap -p EXIT)
+          if [[ -n $shown && $shown != *__hutch_* ]]; then
+            builtin printf '%s\n' "$shown"
+          elif [ -n "$__hutch_user_trap" ]; then
+            builtin printf 'trap -- %s EXIT\n' "${__hutch_user_trap@Q}"
+          fi
+          ;;
+        *) builtin trap -p "$signal" || status=1 ;;
+      esac
+    done
+    return "$status"
   fi
   if [ $# -lt 2 ] || [ "$BASHPID" != $$ ] || [[ $1 == -[lp] ]]; then
     builtin trap "$@"

@@ -6,13 +6,14 @@ import os
 import re
 
 _BYTES_READ = 1 << 16
-_ROWS_LOOKED_AT, _COLUMNS_NAMED = 100, 3
+_ROWS_LOOKED_AT, _COLUMNS_NAMED, _LINE_CHARACTERS = 100, 3, 60
 _DELIMITERS = ",;\t|"
 _FILES = re.compile(r"""\b(?:FROM|JOIN|read_csv(?:_auto)?\s*\(\s*\[?)\s*
                         (?:'([^'\n]+\.(?:csv|tsv|txt)(?:\.gz)?)'|"([^"\n]+\.(?:csv|tsv)(?:\.gz)?)\")""", re.IGNORECASE | re.VERBOSE)
 _TELLS_TYPES = r"types|dtypes|columns|column_types|auto_detect|all_varchar"
 _DEALS_WITH_NUMBERS = re.compile(rf"\b(?:decimal_separator|thousands|{_TELLS_TYPES})\s*:?=|\b(?:replace|regexp_replace|translate)\s*\(", re.IGNORECASE)
 _DEALS_WITH_DATES = re.compile(rf"\b(?:dateformat|date_format|timestampformat|timestamp_format|{_TELLS_TYPES})\s*:?=|strptime\s*\(", re.IGNORECASE)
+_DEALS_WITH_FORM = re.compile(r"\b(?:delim|sep|delimiter|skip|null_padding|strict_mode|columns|auto_detect|header)\s*:?=", re.IGNORECASE)
 _RESERVED = set("all and any as asc at case check column default desc end for from group in limit not null offset on or order primary select "
                 "table then to union unique user using when where with".split())
 _NOTHING = {"", "-", "--", ".", "n/a", "na", "nan", "null", "none", "#n/a", "k.a.", "n.v."}
@@ -24,7 +25,8 @@ _WITH_POINT = re.compile(rf"{_BEFORE}(?:\d+|[1-9]\d{{0,2}}(?:(?:,|{_GROUP})\d{{3
 _WHOLE_WITH_UNIT = re.compile(rf"{_BEFORE}\d+{_AFTER}")
 _BEGINS = re.compile(rf"[-+ ]*(?:{_UNIT})?[-+ ]*\d")
 _PLAIN = re.compile(r"\s*[-+]?\d*\.?\d+\s*$")
-_FRACTION = re.compile(r"\s*[-+]?\d*\.\d+\s*$")
+_DIGITS = re.compile(r"[-+]?[\d.,]+$")
+_HAS_OPTIONS = re.compile(r"\bread_csv(?:_auto)?\s*\([^)]*=", re.IGNORECASE)
 _NO_NUMBER = set("id ids tag tags ver version versions phone phones tel telephone fax zip plz postcode zipcode code codes".split())
 _SHOWS_ALL = re.compile(r"\*|(?:^|\(|\bAS)\s*FROM\b|\b(?:SUMMARIZE|DESCRIBE|COLUMNS)\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\bcount\s*\(\s*\*\s*\)", re.IGNORECASE)
@@ -35,20 +37,55 @@ def files_of(sql):
     return [path for path in dict.fromkeys(path for groups in _FILES.findall(sql) for path in groups if path)]
 
 
-def note(path, sql, has_options, order_of=None):
+def note(path, sql, has_options, order_of=None, form_of=None, shown=()):
     """Tells it for the whole file, or nothing; None where the query names none of those columns. `has_options`: the engine's reader of files knows such numbers itself; order_of(column, text)
-    says how the engine reads a date that may be read both ways: "day", "month" or "" where it is settled."""
+    says how the engine reads a date that may be read both ways: "day", "month" or "" where it is settled; form_of() which columns
+    it has found, behind how many lines; `shown` are those of the answer."""
     names, columns, delimiter = _columns_of(path)
-    parts = []
+    form = _of_form(path, sql, names, *form_of()) if form_of is not None and (not names or _is_odd(shown)) else ""
+    parts = [form] if form else []
     numbers = _numbers_of(names, columns, delimiter)
     dates = [] if order_of is None else _dates_of(names, columns)
     if not _names_one(sql, [name for name, *_ in (*numbers, *dates)]):
-        return None if numbers or dates else ""
+        return f"{path}: {form}" if form else None if numbers or dates else ""
     if not _DEALS_WITH_NUMBERS.search(sql):
-        parts += _of_numbers(path, numbers, columns, has_options)
+        parts += _of_numbers(path, numbers, dict(zip(names, columns)), has_options and not form and not _HAS_OPTIONS.search(sql), has_options)
     if not _DEALS_WITH_DATES.search(sql):
         parts += _of_dates(path, dates, order_of)
     return f"{path}: " + "; ".join(parts) if parts else ""
+
+
+def note_of_form(path, sql, form_of):
+    form = _of_form(path, sql, _columns_of(path)[0], *form_of())
+    return f"{path}: {form}" if form else ""
+
+
+def _is_odd(names):
+    """Whether columns of an answer are called as where the form of a file was mistaken."""
+    return "column0" in names or len(names) == 1 and any(delimiter in names[0] for delimiter in _DELIMITERS)
+
+
+def _of_form(path, sql, expected, found, skipped):
+    """Tells of a file that is read as one column, or without its first lines, as its lines have different numbers of fields, or seem to.
+    `expected` are the columns of its first line, where all lines have as many."""
+    first = _first_line(path) if skipped else found[0] if len(found) == 1 else ""
+    delimiter = max(_DELIMITERS, key=first.count)
+    if not first or found == expected or first.lower().startswith("sep=") or _DEALS_WITH_FORM.search(sql):
+        return ""
+    options = f"delim={_text(delimiter)}, header=true".replace("\t", "\\t") + ("" if expected else ", null_padding=true")
+    way = f"read_csv({_text(path)}, {options if delimiter in first else 'skip=0'})"
+    if skipped:
+        lines = "its first line is" if skipped == 1 else f"its first {skipped} lines are"
+        return f"{lines} left out ({first[:_LINE_CHARACTERS]!r}), as those behind seem to be of another form: {way} has all"
+    return f"all is one column, {_quoted(first)}, as lines have different numbers of fields: {way} has several" if delimiter in first else ""
+
+
+def _first_line(path):
+    try:
+        with _opened(path) as file:
+            return file.readline(_BYTES_READ).decode("utf-8-sig", "replace").rstrip("\r\n")
+    except (OSError, EOFError):
+        return ""
 
 
 def _names_one(sql, names):
@@ -65,10 +102,11 @@ def _columns_of(path):
         return [], [], ","
     if b"\0" in data:
         return [], [], ","
-    text = data.decode("utf-8-sig", "replace")
-    lines = text.splitlines(keepends=True)
+    lines = data.decode("utf-8-sig", "replace").splitlines(keepends=True)
     if len(data) == _BYTES_READ:
         lines = lines[:-1]
+    if any("\ufffd" in line for line in lines):
+        lines = data.decode("latin-1").splitlines(keepends=True)[:len(lines)]  # as read_csv() was told, or SQL would not have read it
     if len(lines) < 2:
         return [], [], ","
     try:
@@ -111,24 +149,30 @@ def _may_be_lists(values, decimal, signs):
     return decimal == "," and not signs and len({len(value.strip().partition(",")[2]) for value in values if value.strip().lower() not in _NOTHING}) > 1
 
 
-def _of_numbers(path, found, columns, has_options):
-    has_fractions = any(kind[1] == "," for kind in found) and any(map(_has_fractions, columns))
+def _of_numbers(path, found, columns, may_use_options, can_try):
     parts = []
     for decimal, options, others in ((",", "decimal_separator=',', thousands='.'", {"."}), (".", "thousands=','", {","})):
         ours = [(name, signs, is_all) for name, sign, signs, is_all in found if sign == decimal]
-        by_options = [(name, is_all) for name, signs, is_all in ours if has_options and signs <= others and (decimal == "." or not has_fractions)]
+        by_options = [(name, is_all) for name, signs, is_all in ours if may_use_options and signs <= others]
+        if any(_would_change(values, options) for name, values in columns.items() if name not in dict(by_options)):
+            by_options = []
         if by_options:
             makes = "makes" if all(is_all for _, is_all in by_options) else "may make"
             by_options = [name for name, _ in by_options]
             parts.append(f"{_listed(by_options)} text: read_csv({_text(path)}, {options}) {makes} numbers of {'it' if len(by_options) == 1 else 'them'}")
-        parts += [f"{_quoted(name)} is text: {_number_of(_quoted(name), decimal, signs)} is the number"
-                  for name, signs, _ in ours if name not in by_options][:_COLUMNS_NAMED]
+        alone = [(name, signs, is_all) for name, signs, is_all in ours if name not in by_options]
+        parts += [f"{_quoted(name)} is text: {_number_of(_quoted(name), decimal, signs, can_try and not is_all)} is the number"
+                  for name, signs, is_all in alone[:_COLUMNS_NAMED]]
+        if len(alone) > _COLUMNS_NAMED:
+            parts.append(f"and {len(alone) - _COLUMNS_NAMED} more like {_quoted(alone[_COLUMNS_NAMED - 1][0])}")
     return parts
 
 
-def _has_fractions(values):
-    """Whether it is numbers already, with points that are no thousands."""
-    return all(_PLAIN.match(value) or not value for value in values) and any(map(_FRACTION.match, values))
+def _would_change(values, options):
+    """Whether such options would make other numbers of a column that they are not meant for, or may: a date, a time, a version."""
+    signs = ".," if "thousands='.'" in options else ","
+    texts = [value.strip() for value in values if value.strip()]
+    return not texts or any(_DIGITS.match(text) and any(sign in text for sign in signs) for text in texts)
 
 
 def _kind_of(values):
@@ -145,13 +189,13 @@ def _kind_of(values):
     return None
 
 
-def _number_of(column, decimal, signs):
+def _number_of(column, decimal, signs, may_fail):
     text = column
     for sign in sorted(signs, key=lambda sign: (-len(sign), sign)):
         text = f"replace({text}, {_text(sign)}, '')"
     if decimal == ",":
         text = f"replace({text}, ',', '.')"
-    return f"CAST({text} AS DOUBLE)"
+    return f"{'TRY_' if may_fail else ''}CAST({text} AS DOUBLE)"
 
 
 def _dates_of(names, columns):

@@ -24,7 +24,7 @@ def way(sql, tables, first_rows):
         source = f"read_csv('{path}'" if name in files else ""
         column, kind = _column_of(*first_rows(f"{source})" if source else _quoted(name)), sql)
         if column:
-            return _words(column, kind, source)
+            return _words(column, kind)
     return ""
 
 
@@ -43,17 +43,12 @@ def _kind_of(values):
     return next((kind for kind in (_THOUSANDS, _DECIMAL) if all(map(kind.match, with_commas))), None)
 
 
-def _words(column, kind, source):
+def _words(column, kind):
+    """This column alone: options of read_csv() would make numbers of dates, times and versions, too."""
     name = column if column.isidentifier() and column.isascii() else _quoted(column)
-    is_decimal = kind is _DECIMAL
-    if source:
-        options = "decimal_separator=',', thousands='.'" if is_decimal else "thousands=','"
-        way_there = f"FROM {source}, {options}) makes numbers of it"
-    elif is_decimal:
-        way_there = f"CAST(replace(replace({name}, '.', ''), ',', '.') AS DOUBLE) is the number"
-    else:
-        way_there = f"CAST(replace({name}, ',', '') AS DOUBLE) is the number"
-    return f"({name} is text, with {'decimal commas' if is_decimal else 'commas between thousands'}: {way_there})\n"
+    if kind is _DECIMAL:
+        return f"({name} is text, with decimal commas: CAST(replace(replace({name}, '.', ''), ',', '.') AS DOUBLE) is the number)\n"
+    return f"({name} is text, with commas between thousands: CAST(replace({name}, ',', '') AS DOUBLE) is the number)\n"
 
 
 def _quoted(name):

@@ -12,7 +12,10 @@ _REAL = re.compile(r"-?(?:(?:0|[1-9]\d*)(?:\.\d*|(?=[eE]))|\.\d+)(?:[eE][+-]?\d{
 _BOOLEANS = {"false": 0, "true": 1}
 _LOOKED_AT = 1 << 16  # bytes
 _WITH_DECIMAL_COMMA = re.compile(r"-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$")
-_WITH_DECIMAL_POINT = re.compile(r"-?\d+\.\d+$")
+_MAY_HAVE_COMMA = re.compile(r"-?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?$")
+_DIGITS = re.compile(r"[-+]?[\d.,]+$")
+_CODE = re.compile(r"[-+]?0\d+$|\+\d+$")
+_TYPES_CHARACTERS = 160  # where more columns would be named, all are read as text
 _OTHER_WAYS = "pandas.read_csv in Python reads it, and its DataFrames are tables here"
 
 
@@ -37,23 +40,43 @@ def read_delimited(path):
 
 
 def options_of_pandas(path, encoding):
-    """The arguments that pd.read_csv() needs beside the encoding, as far as the beginning of the file shows."""
+    """The arguments that pd.read_csv() needs beside the encoding, as far as the beginning of the file shows. What is no number stays text."""
+    separator, columns = _beginning(path, encoding)
+    has_commas = separator != "," and any(_is_with_commas(values) for _, values in columns)
+    numbers = [values for _, values in columns if _is_with_commas(values)] if has_commas else []
+    has_thousands = any("." in value for values in numbers for value in values)
+    kept = [name for name, values in columns if values not in numbers and _would_change(values, has_thousands)]
+    options = f", sep={separator!r}" if separator != "," else ""
+    types = f", dtype={{{', '.join(f'{name!r}: str' for name in kept)}}}" if kept else ""
+    if len(types) > _TYPES_CHARACTERS:
+        return f"{options}, dtype=str"
+    return options + (", decimal=','" if has_commas else "") + (", thousands='.'" if has_thousands else "") + types
+
+
+def _beginning(path, encoding):
+    """The separator, and pairs of a column's name and its values that are not empty."""
     import gzip
 
     try:
         with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
             data = file.read(_LOOKED_AT)
-        header, *lines = data.decode(encoding, errors="replace").splitlines()
-    except (OSError, EOFError, LookupError, ValueError):
-        return ""
-    separator = max(";\t", key=header.count)
-    if header.count(separator) <= header.count(","):
-        return ""
-    fields = [field.strip().strip('"') for line in lines[:-1 if len(data) == _LOOKED_AT else None] for field in line.split(separator)]
-    with_commas = list(filter(_WITH_DECIMAL_COMMA.match, fields))
-    if not with_commas or any(map(_WITH_DECIMAL_POINT.match, fields)):
-        return f", sep={separator!r}"
-    return f", sep={separator!r}, decimal=','" + (", thousands='.'" if any("." in field for field in with_commas) else "")
+        lines = data.decode(encoding, errors="replace").lstrip("\ufeff").splitlines(keepends=True)
+        separator = max(",;\t", key=lines[0].count)
+        header, *rows = csv.reader(lines[:-1 if len(data) == _LOOKED_AT else None], delimiter=separator)
+    except (OSError, EOFError, LookupError, ValueError, csv.Error):
+        return ",", []
+    rows = [row for row in rows if len(row) == len(header)]
+    return separator, [(name, [value.strip() for value in values if value.strip()]) for name, *values in zip(header, *rows)]
+
+
+def _is_with_commas(values):
+    """Whether it is a column of numbers with decimal commas; words among them change nothing."""
+    return any(map(_WITH_DECIMAL_COMMA.match, values)) and all(_MAY_HAVE_COMMA.match(value) or not _DIGITS.match(value) for value in values)
+
+
+def _would_change(values, has_thousands):
+    """Whether pandas would make other numbers of a column than it has, or may: a date, a time, a version, a code that begins with 0."""
+    return has_thousands and not values or any(_CODE.match(value) or has_thousands and "." in value and _DIGITS.match(value) for value in values)
 
 
 def _lines(path):

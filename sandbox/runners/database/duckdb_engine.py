@@ -27,6 +27,7 @@ _LOCKED = re.compile("could not set lock|conflicting lock|being used by another 
 _LINE = re.compile(r"^LINE (\d+): ", re.MULTILINE)
 _MISSING = re.compile(r'Catalog Error: Table with name "?(.+?)"? does not exist')
 _EXTENSION = re.compile(r"""extension ["'](?:\S*/)?(\w+)[.\w]*["'] (?:at URL|not found|is an existing)|the (\w+) extension""", re.IGNORECASE)
+_UNREAD = re.compile(r'No extension found that is capable of reading the file "([^"\n]+)"')
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS = re.compile(_BLANK + r"(?:BEGIN|START)\b", re.IGNORECASE | re.DOTALL)
 _COMMITS = re.compile(_BLANK + r"(?:COMMIT|END)\b", re.IGNORECASE | re.DOTALL)
@@ -44,6 +45,9 @@ _ROWS_OF_DATES = 20_480  # as many as DuckDB looks at to tell them
 _ATTACHES = {"ATTACH", "DETACH"}
 _ENCRYPTED = re.compile(r"\bENCRYPTION_", re.IGNORECASE)
 _MISSING_CATALOG = re.compile(r"""(?:[Cc]atalog|[Ss]chema|[Dd]atabase)\b[^\n]*?["']([^"'\n]+)["'][^\n]*does not exist""")
+# Answers differ by these, and each connection of a session has its own.
+_CHANGES_ANSWERS = re.compile(r"SET\s+(?:(?:SESSION|GLOBAL|LOCAL)\s+)?(TimeZone|TIME\s+ZONE|Calendar|(?:default_)?null_order|default_order|"
+                              r"default_collation|integer_division|VARIABLE\s+\w+)\b", re.IGNORECASE)
 _MAKES_TABLES = {"CREATE", "ALTER"}
 
 
@@ -214,7 +218,9 @@ class DuckdbEngine:
         if before is not None:
             self._note_attached(before, statement.text)
         if _READS_CSV.search(statement.text) and statement.kind != "COPY":
-            self._tell_of_columns(statement.text)
+            self._tell_of_columns(statement.text, [name for name, _ in columns])
+        if statement.kind == "SET" and (setting := _CHANGES_ANSWERS.match(statement.text)):
+            self._tell_once(f"{setting[1]} is set here alone: SQL cells, hutch.sql() in Python and that in JavaScript need a SET each")
         if statement.kind in _MAKES_TABLES:
             self._temporary_tables.note_made_by(statement.text)
             self._give_way_to_tables(statement.text.lower())
@@ -463,13 +469,13 @@ class DuckdbEngine:
                 self._framed.remove(name)
             self._tell_of_table(name)
 
-    def _tell_of_columns(self, sql):
+    def _tell_of_columns(self, sql, shown):
         """Tells it once of each file."""
         from hutch_runner import csv_columns
 
         for path in csv_columns.files_of(sql):
             if path not in self._looked_at:
-                note = csv_columns.note(path, sql, True, lambda column, text: self._order_of_dates(path, column, text))
+                note = csv_columns.note(path, sql, True, lambda column, text: self._order_of_dates(path, column, text), lambda: self._form_of(path), shown)
                 if note is not None:
                     self._looked_at.add(path)
                 self._tell_once(note)
@@ -489,6 +495,14 @@ class DuckdbEngine:
         first, second, year = (int(number) % 100 for number in re.findall(r"\d+", text)[:3])
         orders = {(first, second, year): "day", (second, first, year): "month"}  # some read the year first
         return orders.get(tuple(read[0]), "") if later == [(0,)] else ""
+
+    def _form_of(self, path):
+        """How DuckDB reads the file when it is told nothing: the names of its columns, and how many lines come before them."""
+        try:
+            [[columns, skipped]] = self._parser.execute("SELECT Columns, SkipRows FROM sniff_csv(?)", [path]).fetchall()
+        except Exception:  # it cannot be read without what the statement has said
+            return [], 0
+        return [column["name"] for column in columns], skipped
 
     def _tell_of_table(self, name):
         """Tells it once, and again when Python has run since: its DataFrame may be another."""
@@ -533,7 +547,16 @@ class DuckdbEngine:
         line = statement.line + (int(inside.group(1)) - 1 if inside else 0)
         unknown = _MISSING_CATALOG.search(str(error))  # also where a view reads it
         hint = self._attached_files.why_missing(statement.text + (f"\n{unknown[1]}." if unknown else "")) + _way_without_extension(str(error), statement.text) + hint
-        return f"  statement {statement.number}, line {line}\n" + (hint or self._way_with_commas(str(error), statement.text))
+        return f"  statement {statement.number}, line {line}\n" + (hint or self._way_with_commas(str(error), statement.text) or self._way_to_fields(str(error), statement.text))
+
+    def _way_to_fields(self, message, sql):
+        """Tells how a file has the columns that a statement names, where its form was mistaken."""
+        if "Candidate bindings" not in message or not _READS_CSV.search(sql):
+            return ""
+        from hutch_runner import csv_columns
+
+        notes = (csv_columns.note_of_form(path, sql, lambda: self._form_of(path)) for path in csv_columns.files_of(sql))
+        return next((f"({note})\n" for note in notes if note), "")
 
     def _way_with_commas(self, message, sql):
         from hutch_runner import decimal_commas
@@ -564,17 +587,27 @@ class DuckdbEngine:
 
 def _way_without_extension(message, sql):
     found = _EXTENSION.search(message)
+    if unread := _UNREAD.search(message):
+        return _way_to_sqlite([unread[1]])
     if not found or duckdb_hints.is_of_workbook(message, sql):
         return ""
     if "sqlite" in (found[1] or found[2]):
-        tables = {name: foreign_files.tables_of_sqlite(name) for name in _QUOTED.findall(sql)}
-        path = next(filter(tables.get, tables), "FILE")
-        has = f"; its tables: {', '.join(tables[path][:10])}" if tables.get(path) else ""
-        return f"(databases of SQLite are read without it: ATTACH '{_escaped(path)}' AS other, then SELECT ... FROM other.TABLE{has})\n"
+        return _way_to_sqlite(_QUOTED.findall(sql)) or _way_to_attach("FILE", ["TABLE"])
     if way := foreign_files.way_to_workbook(found[1] or found[2], sql):
         return way
     return (f"(DuckDB downloads {found[1] or found[2]} from extensions.duckdb.org, where the session's network policy allows that; Python needs "
             "none: pandas reads files in any encoding and of many kinds, and SQL sees its DataFrames as tables)\n")
+
+
+def _way_to_sqlite(names):
+    """Tells it of the first that is a database of SQLite."""
+    return next((_way_to_attach(name, tables) for name in names if (tables := foreign_files.tables_of_sqlite(name))), "")
+
+
+def _way_to_attach(path, tables):
+    more = f"; its tables: {', '.join(tables[:10])}" if len(tables) > 1 else ""
+    table = tables[0] if re.fullmatch(r"[^\W\d]\w*", tables[0]) else quoted(tables[0])
+    return f"(databases of SQLite are read without it: ATTACH '{_escaped(path)}' AS other, then SELECT ... FROM other.{table}{more})\n"
 
 
 def quoted(name):

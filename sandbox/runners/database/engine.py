@@ -35,6 +35,12 @@ def way_to_frame(name, kind):
     return f": {name} = pd.DataFrame({name}) makes it one" if kind in _TABLE_LIKE else ""
 
 
+def near_name(name, names):
+    """Says which of Python's DataFrames differs from a name by its capital letters alone."""
+    near = next((one for one in names if one.lower() == name.lower()), "")
+    return f"; Python's DataFrame is called {near}: FROM {near}" if near else ""
+
+
 class FrameSource:
     """Where DataFrames come from. This one has none."""
 

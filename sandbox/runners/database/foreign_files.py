@@ -35,16 +35,20 @@ def read_workbook(name):
     import pandas
     import python_calamine  # noqa: F401  pandas would say that it is missing in words of its own
 
+    from hutch_runner import uncomputed_formulas
+
+    parse = getattr(pandas.ExcelFile.parse, "__wrapped__", pandas.ExcelFile.parse)  # without the notes of workbook_formulas.py
     with pandas.ExcelFile(path, engine="calamine") as book:
         try:
             # Text stays text: pandas would make a number of a zip code.
-            frame = book.parse(sheet or 0, dtype=object, keep_default_na=False, na_values=[""])
+            frame = parse(book, sheet or 0, dtype=object, keep_default_na=False, na_values=[""])
         except ValueError as error:
             raise ValueError(f"{path}: {error}; its sheets are: {', '.join(book.sheet_names)}") from None
         note = "" if sheet else _of_other_sheets(path, book)
+        formulas = uncomputed_formulas.note(path, sheet or book.sheet_names[0], frame)
     if not len(frame.columns):
         raise ValueError(f"{path}: the sheet {sheet or 'that comes first'} is empty" + (f" ({note})" if note else ""))
-    return frame.infer_objects(), note
+    return frame.infer_objects(), "; ".join(filter(None, (note, formulas and f"{name}: {formulas}: NULL or 0 here")))
 
 
 def _of_other_sheets(path, book):

@@ -8,7 +8,7 @@ import json
 import os
 import time
 
-from hutch_runner.engine import FrameSource, way_to_frame
+from hutch_runner.engine import FrameSource, near_name, way_to_frame
 
 IDLE_SECONDS = 5  # for a run of Python to end
 EXPORT_SECONDS = 120
@@ -126,6 +126,8 @@ class PythonFrames(FrameSource):
 
 def _words_of(name, reply):
     kind, names = reply.get("type"), reply.get("names")
+    if isinstance(names, list) and (near := near_name(name, map(str, names))):
+        return near
     if kind:
         return f"; and in Python that is no DataFrame, but of type {kind}{way_to_frame(name, kind)}"
     if isinstance(names, list) and names:

@@ -1,5 +1,6 @@
 // npm in few words, for install_packages: into /workspace, where cells of JavaScript and programs of bash both look,
-// wherever bash happens to be. While it works for longer one line, written over again and again; at the end what is there now.
+// wherever bash, which starts it, happens to be, and whatever it has set. While it works for longer one line, written over
+// again and again; at the end what is there now.
 //
 //     node npm.mjs ARGUMENT...      arguments of `npm install`
 
@@ -10,17 +11,28 @@ import path from 'node:path';
 const FOLDER = '/workspace';
 const LOG = '/tmp/install_packages.log';
 const LINES_OF_FAILURE = 12;
+const CAUSES_MAX = 6; // among them
+const WARNINGS_MAX = 5; // beside those of engines
+const LINE_CHARACTERS = 400;
 const NAMED_MAX = 12;
 const NEWEST_EVERY_MS = 1000;
 const QUIET_MS = 5000; // most installs are over by then, and of lines that were written over an answer has to say so
+// Where packages go, and which of them: not for bash to say. Where they come from is.
+const OF_SESSION = new RegExp('^(PATH|HOME|PREFIX|NODE_.*|npm_config_(prefix|local_prefix|global.*|location|dry_run|package_lock_only|workspaces?|'
+  + 'include_workspace_root|omit|include|only|production|dev|save.*|install_(strategy|links)|link|cpu|os|libc|loglevel|silent|quiet|json))$', 'i');
+
+const WARNING = /^npm (warn|WARN) /;
+const ERROR = /^npm (error|ERR!)/;
+const CAUSE = /\b(error|fatal error|Error):|gyp ERR! (stack|find)|not found|No such file|cannot find/i;
+const HARMLESS = /^npm \S+ (deprecated|EBADENGINE|using --force)/;
 
 const begun = Date.now();
 const before = packages();
 let hasTold = false;
 
 const log = fs.openSync(LOG, 'w');
-const npm = spawn('npm', ['install', '--no-audit', '--no-fund', '--loglevel', 'error', ...process.argv.slice(2)],
-  { cwd: FOLDER, stdio: ['ignore', 'pipe', 'pipe'] });
+const npm = spawn('npm', ['install', '--no-audit', '--no-fund', '--loglevel', 'warn', ...process.argv.slice(2)],
+  { cwd: FOLDER, env: environmentOfSession(), stdio: ['ignore', 'pipe', 'pipe'] });
 let said = '';
 for (const stream of [npm.stdout, npm.stderr]) {
   stream.setEncoding('utf8').on('data', (text) => {
@@ -46,6 +58,7 @@ function end(status, text) {
   process.stdout.write(`${hasTold ? '\r' : ''}${status === 0 ? '' : 'npm has failed\n'}`);
   if (status === 0) tellEnd();
   else tellFailure(text);
+  tellWarnings(text);
   process.exitCode = status;
 }
 
@@ -65,10 +78,55 @@ function tellEnd() {
   if (wanted.length > 0 && needed.length > 0) console.log(`With ${named(needed)}, which they need`);
 }
 
+// npm says at the beginning what is wrong, or that a package's own build has failed; what this has said follows.
 function tellFailure(text) {
-  const lines = text.split('\n').filter((line) => line.trim());
-  process.stderr.write(`${lines.slice(0, LINES_OF_FAILURE).join('\n')}\n`);
-  if (lines.length > LINES_OF_FAILURE) process.stderr.write(`(the beginning of what npm has said; the whole of it is in ${LOG})\n`);
+  const all = text.split('\n').filter((line) => line.trim() && !WARNING.test(line));
+  const errors = all.filter((line) => ERROR.test(line));
+  const lines = errors.length > 0 ? errors : all;
+  const causes = lines.slice(LINES_OF_FAILURE - CAUSES_MAX).filter((line) => CAUSE.test(line)).slice(0, CAUSES_MAX);
+  const shown = lines.length > LINES_OF_FAILURE ? [...lines.slice(0, LINES_OF_FAILURE - causes.length), ...causes] : lines;
+  process.stderr.write([...new Set(shown)].map((line) => `${line.slice(0, LINE_CHARACTERS)}\n`).join(''));
+  if (lines.length > LINES_OF_FAILURE) process.stderr.write(`(from what npm has said; the whole of it is in ${LOG})\n`);
+}
+
+function tellWarnings(text) {
+  const lines = [...new Set(text.split('\n').filter((line) => WARNING.test(line) && !HARMLESS.test(line) && line.trim().length > 'npm warn'.length))];
+  const told = [...enginesOf(text), ...lines.slice(0, WARNINGS_MAX).map((line) => line.slice(0, LINE_CHARACTERS))];
+  process.stderr.write(told.map((line) => `${line}\n`).join(''));
+  if (lines.length > WARNINGS_MAX) process.stderr.write(`(${lines.length} lines of warnings; the whole of what npm has said is in ${LOG})\n`);
+}
+
+// A line for each package that is made for other versions of node or npm, and was not there: npm installs it all the same.
+function enginesOf(text) {
+  const said = text.split('\n').filter((line) => /^npm \S+ EBADENGINE/.test(line)).map((line) => line.replace(/^npm \S+ EBADENGINE/, '')).join('');
+  const lines = said.split('Unsupported engine').slice(1).map((one) => {
+    const [, name, version] = /package:\s*'(.+?)@([^@']+)'/.exec(one) ?? [];
+    const required = valuesOf(/required:\s*{([^}]*)}/.exec(one)?.[1]);
+    const current = valuesOf(/current:\s*{([^}]*)}/.exec(one)?.[1]);
+    const asked = required.map(([engine, range]) => `${engine} ${range}`).join(', ');
+    const here = current.filter(([engine]) => required.some(([other]) => other === engine))
+      .map(([engine, own]) => `${engine} ${own.replace(/^v/, '')}`).join(', ');
+    return name && before.get(name) !== version && `${name} ${version} asks for ${asked}; this is ${here}`;
+  }).filter(Boolean);
+  return lines.length > NAMED_MAX ? [...lines.slice(0, NAMED_MAX), `and ${lines.length - NAMED_MAX} more ask for others`] : lines;
+}
+
+// Pairs of `{ node: '>=22', npm: '>=10' }`.
+function valuesOf(text) {
+  return [...(text ?? '').matchAll(/'?([\w-]+)'?:\s*["'`]([^"'`]*)["'`]/g)].map(([, name, value]) => [name, value]);
+}
+
+// Returns the environment of this process, but what bash had at its start of that which is not for its state to say.
+function environmentOfSession() {
+  let given;
+  try {
+    given = fs.readFileSync(`/proc/${process.ppid}/environ`, 'utf8').split('\0').filter((entry) => entry.includes('='));
+  } catch {
+    return process.env; // it has just ended
+  }
+  const ofBash = Object.entries(process.env).filter(([name]) => !OF_SESSION.test(name));
+  const own = given.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]);
+  return Object.fromEntries([...ofBash, ...own.filter(([name]) => OF_SESSION.test(name))]);
 }
 
 // Returns the names of all packages at the top of node_modules.

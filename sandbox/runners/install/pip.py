@@ -1,6 +1,9 @@
 """pip in few words, for install_packages: while it works for longer one line, written over again and again; at the end what is there now.
 
     python3 pip.py ARGUMENT...      arguments of `pip install`
+
+A bash of the session's starts it. Packages go where Python's cells look, whatever virtual environment or folder for pip that
+bash has at the time.
 """
 
 import importlib.metadata
@@ -15,6 +18,7 @@ import time
 
 LOG = "/tmp/install_packages.log"
 LINES_OF_FAILURE = 12
+CAUSES_MAX = 8  # among them
 WARNINGS_MAX = 5  # after an install that went well
 LINE_CHARACTERS = 400
 NAMED_MAX = 12
@@ -28,6 +32,17 @@ _INSTALLED = re.compile(r"Successfully installed (.+)")
 _WAS = re.compile(r"\s*Found existing installation: (\S+) (\S+)")
 # It finds packages that were asked for, not those that they need.
 _THERE = re.compile(r"Requirement already satisfied: ([\w.-]+).* in \S+(?: \(from -r .*\))? \(([^()]+)\)$")
+
+# Where packages go, and whose Python and pip's options are meant: not for bash to say. Where they come from is.
+_OF_SESSION = re.compile(
+    r"PATH|HOME|XDG_.*|VIRTUAL_ENV.*|CONDA_.*|PYTHON.*|PIP_(?!((EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY|CONFIG_FILE"
+    r"|(BUILD_)?CONSTRAINT|NO_BINARY|ONLY_BINARY|PREFER_BINARY|PRE|NO_BUILD_ISOLATION|CONFIG_SETTINGS|DEFAULT_TIMEOUT|RETRIES)$).*")
+# Lines by which compilers, build tools and Python name what is wrong, and those among them that say only that something is.
+_CAUSE = re.compile(
+    r"(^|[\s:])(ERROR|[Ee]rror|fatal error|Fatal error|CMake Error[^:]*)\s?:|^\s*[\w.]*(Error|Exception): |Unknown compiler|not found|not installed|cannot find"
+    r"|undefined reference|No such file|No space left|Could not find", re.MULTILINE)
+_NO_CAUSE = re.compile(r"subprocess-exited-with-error|CalledProcessError|This error originates|Failed (to build|building)|metadata-generation-failed"
+                       r"|Encountered error while")
 
 
 class Progress:
@@ -77,7 +92,7 @@ def main(arguments):
         process = subprocess.Popen(
             [sys.executable, *_NOT_FROM_HERE, "-m", "pip", "install", "--no-input", "--progress-bar", "raw" if version >= (24, 1) else "off",
              *(["--report", report] if version >= (22, 2) else []), *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+            env=environment_of_session(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # pip has it, too, and says how it ends
         lines, was, there = [], {}, {}
         for line in process.stdout:
@@ -99,6 +114,17 @@ def main(arguments):
         tell_end(read(report) or said_by(lines), was, there, progress.downloaded, time.monotonic() - begun)
         tell_warnings([line for line in lines if line.startswith(("ERROR:", "WARNING:")) or "incompatible" in line])
         return 0
+
+
+def environment_of_session():
+    """The one of this process, but what bash had at its start of that which is not for its state to say."""
+    try:
+        with open(f"/proc/{os.getppid()}/environ", "rb") as file:
+            given = dict(os.fsdecode(entry).split("=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+    except OSError:  # it has just ended
+        return dict(os.environ)
+    return {**{name: value for name, value in os.environ.items() if not _OF_SESSION.fullmatch(name)},
+            **{name: value for name, value in given.items() if _OF_SESSION.fullmatch(name)}}
 
 
 def tell_warnings(lines):
@@ -128,12 +154,24 @@ def what_is_there(lines):
 
 
 def tell_failure(lines):
-    """pip says at the end what is wrong; what a package's own build says before is in the log."""
+    """Tells the end, where pip says what is wrong, and lines before it in which a package's own build says why."""
     kept = [line for line in lines if line.strip() and not _STEP.match(line)]
     more = len(kept) > LINES_OF_FAILURE or any(len(line) > LINE_CHARACTERS for line in kept)
-    sys.stderr.writelines(shortened(line) for line in kept[-LINES_OF_FAILURE:])
+    sys.stderr.writelines(shortened(line) for line in lines_of_failure(kept))
     if more:
-        sys.stderr.write(f"(the end of what pip has said; the whole of it is in {LOG})\n")
+        sys.stderr.write(f"(from what pip has said; the whole of it is in {LOG})\n")
+
+
+def lines_of_failure(kept):
+    if len(kept) <= LINES_OF_FAILURE:
+        return kept
+    causes = list(dict.fromkeys(line for line in kept if _CAUSE.search(line) and not _NO_CAUSE.search(line)))
+    if all(line in kept[-LINES_OF_FAILURE:] for line in causes):
+        return kept[-LINES_OF_FAILURE:]
+    # The first failures come before those that follow from them.
+    causes = causes[:CAUSES_MAX - 2] + causes[CAUSES_MAX - 2:][-2:]
+    end = [line for line in kept[CAUSES_MAX - LINES_OF_FAILURE:] if line not in causes]
+    return causes + end
 
 
 def read(report):

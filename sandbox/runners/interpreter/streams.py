@@ -30,7 +30,13 @@ class Streams:
             setattr(sys, name, self._objects[fd])
             setattr(sys, f"__{name}__", self._objects[fd])
         if sys.stdin is None or sys.stdin.closed:  # exit() closes it
+            self._renew_stdin()
+
+    def _renew_stdin(self):
+        try:
             sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(os.open(os.devnull, os.O_RDONLY))))
+        except OSError:
+            pass  # nothing can be opened any more: the next run tries it again
 
     def _usable(self, fd):
         try:

@@ -22,15 +22,15 @@ export function describeFailure(failure) {
   const isError = util.types.isNativeError(failure) || inheritsFromError(failure);
   let text;
   try {
-    text = isError ? inspected(failure) : `Uncaught ${util.inspect(failure)}`;
+    text = isError ? inspected(failure) : `Uncaught: ${util.inspect(failure)}`;
   } catch {
-    text = 'Uncaught (it cannot be shown: its inspection failed)';
+    text = 'Uncaught: (it cannot be shown: its inspection failed)';
   }
   text = userFrames(mapPositions(text));
   const quoted = isError ? quote(text.match(/\b(cell-\d+):(\d+):(\d+)/)) : '';
   return {
     name: isError ? read(failure, 'name', 'Error') : 'Uncaught',
-    message: cut(isError ? read(failure, 'message', '') : text.replace(/^Uncaught /, ''), MESSAGE_CHARACTERS_MAX),
+    message: cut(isError ? read(failure, 'message', '') : text.replace(/^Uncaught: /, ''), MESSAGE_CHARACTERS_MAX),
     traceback: `${cut(quoted + text, TRACEBACK_CHARACTERS_MAX)}\n`,
   };
 }

@@ -5,7 +5,7 @@
 // In modules, imports get the URLs of what they mean.
 
 import { declareGlobally, mergedNames } from './declarations.mjs';
-import { edited } from './edits.mjs';
+import { chained, edited } from './edits.mjs';
 import { parse, visit } from './syntax.mjs';
 import { JSON, Set } from './intrinsics.mjs';
 
@@ -15,6 +15,11 @@ const FOLLOWED_CHARACTERS_MAX = 2_000_000; // larger ones were put together by a
 // and with `mistake` where that is because it has one. Of TypeScript, which has lost its types, an imported name
 // that nothing uses may have been one of them, and need not be there.
 export function toScript(source, cell, isTypeScript) {
+  const literal = asObject(source);
+  if (literal) {
+    const script = toScript(literal.code, cell, isTypeScript);
+    return { ...script, map: chained(script.map, literal.map) };
+  }
   const asItIs = { code: source, map: null, names: new Set(), unset: [] };
   if (!isTypeScript && !/\b(import|export|const|let|class)\b/.test(source)) return asItIs;
   let program;
@@ -38,6 +43,19 @@ export function toScript(source, cell, isTypeScript) {
   // To ECMAScript the value of `app.get(…); const server = app.listen()` is app: nobody has asked for that.
   const endsInDeclaration = /^(Variable|Class)Declaration$/.test(program.body.at(-1)?.type);
   return { ...edited(source, edits), ...declared, endsInDeclaration };
+}
+
+// A cell that is an object literal, and to ECMAScript a block, as that literal; undefined for any other.
+function asObject(source) {
+  if (!source.trimStart().startsWith('{') || !source.trimEnd().endsWith('}')) return undefined;
+  const literal = edited(source, [{ start: 0, end: 0, text: '(' }, { start: source.length, end: source.length, text: ')' }]);
+  try {
+    const { expression } = parse(literal.code, '').body[0];
+    const holdsStatements = expression.properties?.some(({ method, key }) => method && /^(if|switch|while|with)$/.test(key.name));
+    return holdsStatements ? undefined : literal;
+  } catch {
+    return undefined;
+  }
 }
 
 // Returns the identifiers of a program outside its imports.

@@ -86,7 +86,7 @@ export class Leftovers {
 // (compression, key derivation) shows in that the loop ends without the channel, which keepAlive() holds or
 // leaves: only while nothing else can be seen, since a stop by force in a loop that nobody holds may end
 // node. Returns what ends the waiting.
-export function whenNothingIsLeft(leftovers, keepAlive, ended) {
+export function whenNothingIsLeft(leftovers, keepAlive, ended, watchBeforeExit = hearBeforeExit) {
   const isEmpty = () => {
     const { ends, stays } = leftovers.look();
     return !ends && !stays;
@@ -101,18 +101,23 @@ export function whenNothingIsLeft(leftovers, keepAlive, ended) {
     keepAlive(!isEmpty());
     timer = setTimeout(look, pauseMs, Math.min(2 * pauseMs, LOOK_LEAST_OFTEN_MS)).unref();
   };
-  process.prependListener('beforeExit', atLoopsEnd);
+  const leaveBeforeExit = watchBeforeExit(atLoopsEnd);
   look(LOOK_EVERY_MS);
   return () => {
     clearTimeout(timer);
-    process.removeListener('beforeExit', atLoopsEnd);
+    leaveBeforeExit();
     keepAlive(true);
   };
 }
 
+function hearBeforeExit(atLoopsEnd) {
+  process.prependListener('beforeExit', atLoopsEnd);
+  return () => process.removeListener('beforeExit', atLoopsEnd);
+}
+
 // Calls `atLoopsEnd` in place of the listeners of 'beforeExit', for whom a run's end is no end. By replacing emit() for
 // so long: a listener of ours could not keep those of the user from being called. Returns what undoes it.
-function takeBeforeExit(atLoopsEnd) {
+export function takeBeforeExit(atLoopsEnd) {
   const descriptor = Object.getOwnPropertyDescriptor(process, 'emit');
   const { emit } = process;
   let isOver = false;

@@ -9,6 +9,7 @@ import process from 'node:process';
 import { watchPrograms } from './absent_programs.mjs';
 import { folderWith, whatToWaitFor } from './installs.mjs';
 import { importFile, isNodes } from './module_files.mjs';
+import { seePackageOf, seePackages } from './newer_packages.mjs';
 import { dropEdited, isOwn } from './required.mjs';
 import { findFile, requireTypeScript } from './typescript_files.mjs';
 import { Error, JSON, Map, Object, Set, String } from './intrinsics.mjs';
@@ -48,6 +49,7 @@ export function makeRequire(main) {
       return from(resolve(name));
     } finally {
       dropEdited(); // which looks at what is new
+      seePackages();
     }
   };
   return Object.assign(require, { resolve, cache: base().cache, extensions: base().extensions, main });
@@ -76,6 +78,9 @@ function missing(name) {
     `Cannot find package '${name}' (searched node_modules of ${searchFolders().join(', ')}); ` +
     (awaited ? `${awaited}; then run this again`
     : there ? `${there} has it: process.chdir(${JSON.stringify(there)}) lets it be found`
+    : process.env.HUTCH_ASK_npm
+      ? 'install_packages with manager npm installs it, in a session that create_session makes with network ' +
+        `${JSON.stringify({ allow: [process.env.HUTCH_ASK_npm] })}, not in this one`
     : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
       : howToGet()) +
@@ -125,7 +130,10 @@ async function load(specifier, type, folder) {
   // Node 18 and 20 differ in how they want JSON to be asked for.
   if (type === 'json') return { default: JSON.parse(fs.readFileSync(url, 'utf8')) };
   const isFile = isOwn(url.pathname) && !url.search;
-  return note(await (isFile ? importFile(fileURLToPath(url), locate) : import(url.href)), url.href);
+  const loaded = await (isFile ? importFile(fileURLToPath(url), locate) : import(url.href));
+  if (!isFile) seePackageOf(url.pathname);
+  seePackages();
+  return note(loaded, url.href);
 }
 
 function locate(specifier, folder) {

@@ -15,8 +15,9 @@ import { Exit, statusOf, tellOfExit } from './exits.mjs';
 import { outputOf, sendOutput } from './results.mjs';
 import { toScript } from './imports.mjs';
 import { beginInstalls } from './installs.mjs';
-import { Leftovers, whenNothingIsLeft } from './leftovers.mjs';
+import { Leftovers, takeBeforeExit, whenNothingIsLeft } from './leftovers.mjs';
 import { WORKSPACE, importFrom, importModule, makeRequire, metaOf } from './modules.mjs';
+import { noteOfPackages } from './newer_packages.mjs';
 import { wordsOfPromise, wordsOfPromiseIn } from './promises.mjs';
 import { installQuestions } from './questions.mjs';
 import { installKill } from './signals.mjs';
@@ -24,6 +25,7 @@ import { installStacks } from './stacks.mjs';
 import { installStreams, writeAll } from './streams.mjs';
 import { CODE, STOPPED } from './shared.mjs';
 import { stripTypes } from './typescript.mjs';
+import { outliveListeners, watchEvent } from './stray_failures.mjs';
 import { wayOutOf } from './ways_out.mjs';
 import { Atomics, Error, Map, Object, Promise, Set, String, TypeError, setImmediate } from './intrinsics.mjs';
 
@@ -36,6 +38,8 @@ const TAKEN = 'has already been declared';
 const GOES_ON = 'what this run has started goes on (callbacks, timers, a server or another process): '
   + 'get_run with its id shows what they print, until another run of JavaScript begins and has it';
 const UNCHECKED = 'the types of TypeScript are taken away, not checked: `npx tsc --noEmit FILE.ts` checks them';
+const TYPES_OF_NODE = "files that use node's modules need @types/node from install_packages for that";
+const AWAITED = 'the run awaited its last value, a Promise, which nothing had settled: `void` before it, or a name for it, lets a run end without';
 const FROM_EARLIER = 'Code of an earlier run, or a function defined there, threw this with nobody to catch it; it fails no run.\n';
 
 export class Session {
@@ -137,9 +141,10 @@ export class Session {
       run.stray ??= described;
       if (run.background) run.stop({});
     };
-    process.on('uncaughtException', (failure) =>
-      report(failure, 'Uncaught exception', { id: executionAsyncId(), trigger: triggerAsyncId() }));
-    process.on('unhandledRejection', (failure) => report(failure, 'Unhandled rejection', {}));
+    const uncaught = (failure) => report(failure, 'Uncaught exception', { id: executionAsyncId(), trigger: triggerAsyncId() });
+    watchEvent('uncaughtException', uncaught);
+    watchEvent('unhandledRejection', (failure) => report(failure, 'Unhandled rejection', {}));
+    outliveListeners((failure) => Exit.codeOf(failure) !== undefined, uncaught);
   }
 
   // By the timer or handle that called the code: node numbers them as they are made. Of promises, and of what
@@ -158,6 +163,7 @@ export class Session {
     // Code that has come to its end, and whose callbacks did not have to be stopped, is done.
     const isDone = this.current.waits && !this.wasStopped(this.current);
     if (isDone) this.current.note = GOES_ON;
+    else if (this.current.awaitsLast) this.current.note = AWAITED;
     this.current.ending ??= isDone ? {} : { interrupted: true };
     this.finish(this.current);
   }
@@ -235,7 +241,7 @@ export class Session {
     const ofPrograms = noteOfPrograms(done.error?.traceback);
     const ofState = this.snapshots.takeNote();
     const ofPromise = done.ok ? wordsOfPromise(run.source ?? '') : '';
-    const note = [run.note, ofPrograms, run.remark, ofPromise].reduce(together, ofState);
+    const note = [run.note, ofPrograms, noteOfPackages(), run.remark, ofPromise].reduce(together, ofState);
     this.send({ ...done, ...(note && { note }), ...(ofState && { of_state: ofState }), ...times });
     this.snapshots.runIsOver(run.id);
   }
@@ -263,7 +269,7 @@ export class Session {
     try {
       this.nameCell();
       if (message.language === 'typescript') {
-        if (this.saysUnchecked) run.remark = isThere('tsc') ? UNCHECKED : `${UNCHECKED}, once typescript is installed`;
+        if (this.saysUnchecked) run.remark = `${UNCHECKED}${isThere('tsc') ? '' : ', once typescript is installed'}; ${TYPES_OF_NODE}`;
         this.saysUnchecked = false;
         const stripped = stripTypes(source, name);
         source = stripped.code;
@@ -283,13 +289,27 @@ export class Session {
     if ('failure' in answer || 'interrupted' in answer) return answer;
     try {
       // `main()` as the last line: its end is the end of the run, and its failure fails the run.
-      const value = util.types.isPromise(answer.value) ? await answer.value : answer.value;
+      const value = util.types.isPromise(answer.value) ? (await this.settled(answer.value, run)).value : answer.value;
       if (value === undefined || run.ending || script.endsInDeclaration) return {};
       if (this.keepsLast && Object.getOwnPropertyDescriptor(globalThis, '_')?.writable) globalThis._ = value;
       this.show(value, true);
       return {};
     } catch (failure) {
       return { failure };
+    }
+  }
+
+  // Waits for a promise, unless nothing is left that could settle it.
+  async settled(promise, run) {
+    run.awaitsLast = true;
+    const left = new Promise((resolve) => {
+      run.stopWaiting = whenNothingIsLeft(run.leftovers, this.keepAlive, () => resolve({ value: promise }), takeBeforeExit);
+    });
+    try {
+      return await Promise.race([left, promise.then((value) => ({ value }))]);
+    } finally {
+      run.stopWaiting();
+      run.awaitsLast = false;
     }
   }
 

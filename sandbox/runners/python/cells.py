@@ -5,10 +5,13 @@ import contextvars
 from _ast import PyCF_ALLOW_TOP_LEVEL_AWAIT, PyCF_ONLY_AST, Expr, Expression, Module
 
 from hutch_runner.imports import WhenImported
-from hutch_runner.notebook import without_magic_of_figures
+from hutch_runner.notebook import with_magic_of_pip, without_magic_of_figures
 from hutch_runner.standard_modules import loaded
 
 CO_COROUTINE = 0x80  # from `inspect`, which would double the start-up time
+
+_MAKES_TASKS = frozenset(("create_task", "ensure_future", "get_running_loop"))
+_RUNS_A_LOOP = frozenset(("run", "run_until_complete", "run_forever"))  # which cannot be within another
 
 ALL_FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -40,13 +43,13 @@ class Cells:
         if self.when_compiled is not None:
             self.when_compiled()
         self.notebook.begin(source, self.count)
-        value = self._execute(body, last)
+        value = self._execute(body, last, "asyncio" in source and makes_tasks(body, last))
         self.notebook.end()
         return value
 
-    def _execute(self, body, last):
+    def _execute(self, body, last, has_tasks):
         flags = (body.co_flags if body else 0) | (last.co_flags if last else 0)
-        if flags & CO_COROUTINE:
+        if flags & CO_COROUTINE or has_tasks:
             return self._run_async(body, last)
         self._set_loop_again()
         if body is not None:
@@ -77,7 +80,7 @@ class Cells:
                 if mended is not None:
                     remember(mended, name)
                 else:
-                    mended = without_magic_of_figures(source, failure)
+                    mended = without_magic_of_figures(source, failure) or with_magic_of_pip(source, failure)
             translated = self.notebook.translate(source, failure)
         finally:
             failure = None  # no circle with its own traceback
@@ -187,6 +190,17 @@ def without_indent(source, failure):
         return None
     indent = lines[number][:len(lines[number]) - len(lines[number].lstrip())]
     return "\n".join(line.removeprefix(indent) for line in lines) if indent else None
+
+
+def makes_tasks(*codes):
+    """Whether a cell's own lines make tasks of asyncio, for which a loop has to run as it does in a notebook."""
+    names = {name for code in codes if code is not None for part in (code, *_comprehensions(code)) for name in part.co_names}
+    return "asyncio" in names and not _MAKES_TASKS.isdisjoint(names) and _RUNS_A_LOOP.isdisjoint(names)
+
+
+def _comprehensions(code):
+    """They are code of their own in most versions of Python."""
+    return [one for one in code.co_consts if type(one) is type(code) and one.co_name.startswith("<") and one.co_name != "<lambda>"]
 
 
 def ends_with_semicolon(source, last):

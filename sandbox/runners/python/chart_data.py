@@ -8,7 +8,8 @@ ELEMENTS_MAX = 10_000
 CELLS_MAX = 10_000  # for a heatmap
 CELLS_SHOWN = 60  # so many are in the text of an answer, mostly; the host samples those of larger ones
 BINS_MAX = 200
-_UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$")
+UNIT_CHARACTERS_MAX = 12
+_UNIT = re.compile(r"\S\s*[(\[]([^()\[\]]+)[)\]]\s*$")
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d.*)?$")
 
 
@@ -16,12 +17,19 @@ def axis(label, values=(), scale=None):
     """`values` tell the scale when the library does not."""
     label = "" if label is None else str(label)
     described = {"label": label, "scale": scale or scale_of(values)}
-    unit = _UNIT.search(label)
-    if unit:
-        described["unit"] = unit.group(1)
+    if unit := unit_of(label):
+        described["unit"] = unit
     if described["scale"] == "categorical":
         described["ticks"] = list(dict.fromkeys(str(v) for v in values if v is not None))[:30]
     return described
+
+
+def unit_of(label):
+    """Returns what stands in brackets after a name, where it is short and no remark; else nothing."""
+    found = _UNIT.search(label)
+    unit = found.group(1).strip() if found else ""
+    long_words = [word for word in unit.split() if word.isalpha() and len(word) > 3]
+    return unit if len(unit) <= UNIT_CHARACTERS_MAX and len(long_words) < 2 else ""
 
 
 def scale_of(values):

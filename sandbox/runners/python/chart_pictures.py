@@ -86,7 +86,10 @@ def _scatter(axes, series, chart):
 def _areas(axes, series, chart):
     for one in series:
         starts = [point[2] if len(point) > 2 else 0 for point in one["points"]]
-        axes.fill_between(_values(one["points"], 0, chart.get("x")), _values(one["points"], 1, None), starts, label=one.get("label") or "", alpha=0.6)
+        ends = _values(one["points"], 1, None)
+        if one.get("stacked"):
+            ends = [start + height for start, height in zip(starts, ends)]
+        axes.fill_between(_values(one["points"], 0, chart.get("x")), ends, starts, label=one.get("label") or "", alpha=0.6)
 
 
 def _bars(axes, bars, chart):

@@ -4,9 +4,10 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 ../CHARTS.md. Everything is read from the artists: nothing here draws or changes a figure.
 """
 
+import datetime
+import decimal
 import functools
 import math
-import re
 import sys
 
 import numpy
@@ -14,11 +15,14 @@ from matplotlib import collections, container, contour, dates, image, patches, q
 from matplotlib.axes import Axes
 
 from hutch_runner import drawn, rare_marks
-from hutch_runner.chart_data import ELEMENTS_MAX, POINTS_MAX, heatmap, kept, series
+from hutch_runner.chart_data import ELEMENTS_MAX, POINTS_MAX, heatmap, kept, series, unit_of
 from hutch_runner.figures import title_of, title_of_axes
-from hutch_runner.legends import Legend, label_of
+from hutch_runner.legends import Legend, is_shown, label_of
 
 TICKS_MAX = 30
+_SCALES = ("log", "symlog", "logit", "asinh")
+_SHARES = ("density", "percent", "probability", "proportion")  # so heights of bins are called
+_PLAIN_FORMATTERS = (ticker.ScalarFormatter, ticker.LogFormatter, ticker.LogitFormatter, ticker.EngFormatter, ticker.NullFormatter)
 _WITHOUT_DATA = ((quiver.Quiver, "arrows"), (quiver.Barbs, "arrows"), (contour.ContourSet, "contours"),
                  (collections.PathCollection, "contours"), (collections.PolyCollection, "areas"),
                  (collections.LineCollection, "lines of hlines() or vlines()"), (image.AxesImage, "a picture"),
@@ -29,12 +33,16 @@ def chart_of(figure):
     """A chart for the whole figure, or None when nothing in it is known here."""
     charts = [chart for axes in figure.axes if axes.get_visible() and axes.get_label() != "<colorbar>"
               for chart in _charts_of(axes) or _place_of(axes)]
-    if not any("missing" not in chart for chart in charts):
+    if not any(_has_data(chart) for chart in charts):
         return None
     title = title_of(figure)
     if len(charts) == 1:
         return {**charts[0], "title": charts[0]["title"] or title}
     return {"type": "composite", "title": title, "elements": [{"charts": charts}]}
+
+
+def _has_data(chart):
+    return chart["elements"] != [{"charts": []}]
 
 
 def _place_of(axes):
@@ -51,36 +59,58 @@ def _charts_of(axes):
     if axes.name == "3d":
         return []  # its marks know but where on the picture they are, once they are drawn
     charts, legend, bins = [], Legend(axes), _all_bins(axes)
-    boxes, of_boxes = _boxes(axes, legend)
+    boxes, of_boxes, sideways_boxes = _boxes(axes, legend)
     of_bins = {id(artists) for artists, *_ in bins}
-    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and len(c) and id(c) not in of_bins]
-    names, taken = _parts(axes, bars)
-    areas, edges = _areas_and_edges(axes, names, taken | of_boxes)
+    bars = [c for c in axes.containers if isinstance(c, container.BarContainer) and any(map(is_shown, c)) and id(c) not in of_bins]
+    names, taken, error_bars = _parts(axes, bars)
+    areas, edges, uncovered = _areas_and_edges(axes, names, taken | of_boxes)
+    lines = [line for line in _lines(axes, taken | of_boxes | edges) if len(line.get_xdata())]
+    of_lines = [(names.get(id(one)) or legend.name_of(one), one.get_xdata(orig=False), one.get_ydata(orig=False)) for one in lines]
+    ways = {one[1] for one in bins}
+    ways = {"box": sideways_boxes, "bar": ways | set(map(_sideways, bars)), "histogram": ways}
     for kind, elements in (
         ("box", boxes),
-        ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(p for p in axes.patches if isinstance(p, patches.Wedge))]),
+        ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(p for p in axes.patches if isinstance(p, patches.Wedge) and is_shown(p))]),
         ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, legend, *one)]),
         ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, legend, *one)),
                  *(e for c in bars for e in _bar(axes, c, legend))]),
-        ("scatter", [*_all_series(axes, _clouds(axes, legend)), *_hexagons(axes, legend)]),
-        ("line", _all_series(axes, [
-            (names.get(id(line)) or legend.name_of(line), line.get_xdata(orig=False), line.get_ydata(orig=False))
-            for line in axes.lines
-            if id(line) not in taken | of_boxes | edges and line.get_transform() == axes.transData
-            and len(line.get_xdata())])),
+        ("scatter", [*_all_series(axes, _clouds(axes, legend), _has_heights(axes, "scatter")), *_hexagons(axes, legend)]),
+        ("line", _all_series(axes, of_lines, _has_heights(axes, "line", lines))),
         ("heatmap", _heatmaps(axes)),
-        ("area", [_area(axes, legend, *one) for one in areas]),
+        ("area", [_area(axes, legend, *one) for one in rare_marks.upright(areas)]),
     ):
         # Areas beside other marks are mostly how sure these are, or are told with their edges.
         if elements and (kind != "area" or edges or not charts):
+            values = _value_axes(axes, kind, ways.get(kind, ()), lines)
             charts.append({"type": kind, "title": title_of_axes(axes),
-                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins)),
-                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins)), "elements": elements})
-    return charts
+                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins), axes.xaxis in values),
+                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins), axes.yaxis in values), "elements": elements})
+            uncovered = [] if kind == "area" else uncovered
+    missing = rare_marks.untold(axes, uncovered, error_bars - of_boxes) if charts else ""
+    return [{**charts[0], "missing": missing}, *charts[1:]] if missing else charts
+
+
+def _lines(axes, without):
+    return [line for line in axes.lines if id(line) not in without and is_shown(line) and line.get_transform() == axes.transData]
+
+
+def _value_axes(axes, kind, sideways, lines):
+    """The axes along which marks of that kind have their values, whatever a few of its ticks are called; `sideways` are the ways they are drawn."""
+    if len(sideways) == 1:
+        return [axes.xaxis if is_sideways else axes.yaxis for is_sideways in sideways]
+    return [axes.yaxis] if _has_heights(axes, kind, lines) else []
+
+
+def _has_heights(axes, kind, lines=()):
+    """Whether the y of such marks are values: of lines and areas, and of points where the names at the axis do not count 0, 1, 2, or from 1 on."""
+    if kind == "area" or (kind == "line" and any(line.get_linestyle() != "None" for line in lines)):
+        return True
+    places = _categories(axes.yaxis) if kind in ("line", "scatter") else {}
+    return bool(places) and not any(set(places) == set(range(first, first + len(places))) for first in (0, 1))
 
 
 def _parts(axes, bars):
-    """The names of lines that are parts of what has one, and the ids of those that are no data."""
+    """The names of lines that are parts of what has one, the ids of those that are no data, and of those that are seaborn's error bars."""
     names, taken = {}, set()
     for whole in axes.containers:
         if isinstance(whole, container.ErrorbarContainer):
@@ -91,32 +121,36 @@ def _parts(axes, bars):
         else:
             continue
         names[id(whole[0])] = label_of(whole)
-    return names, taken | _error_bars_of_seaborn(axes, bars)
+    error_bars = _error_bars_of_seaborn(axes, bars)
+    return names, taken | error_bars, error_bars
 
 
 def _boxes(axes, legend):
-    """Elements, and the ids of the artists that they are made of."""
+    """Elements, the ids of the artists that they are made of, and whether they lie: a set of both for some that do."""
     of_boxplot, of_seaborn = drawn.boxes(axes), list(rare_marks.violins_of_seaborn(axes))
     elements = [_box(axes, one, artists, legend, i) for i, (one, artists) in enumerate(of_boxplot)]
+    sideways = {_lies(artists) for _, artists in of_boxplot}
     for one, body, is_sideways, place in drawn.violins(axes):
+        sideways.add(is_sideways)
         elements.append(_box_at(axes, one, is_sideways, place, legend.name_of(body), len(elements)))
     for _, one, is_sideways, place in of_seaborn:
+        sideways.add(is_sideways)
         elements.append(_box_at(axes, one, is_sideways, place, "", len(elements)))
     artists = [artist for _, drawn_of_one in of_boxplot for group in drawn_of_one.values() for artist in numpy.ravel(group)]
     artists += [line for lines, *_ in of_seaborn for line in lines]
-    return elements, set(map(id, artists))
+    return elements, set(map(id, artists)), sideways
 
 
 # --- axes ------------------------------------------------------------------------------------------
 
 
-def _axis(axis, numbers):
-    """`numbers` are the coordinates that stayed numbers."""
+def _axis(axis, numbers, has_values=False):
+    """`numbers` are the coordinates that stayed numbers; of an axis that `has_values` these are no names."""
     label = axis.get_label_text()
-    described = {"label": label, "scale": _scale(axis, numbers)}
-    unit = re.search(r"[(\[]([^()\[\]]+)[)\]]\s*$", label)
-    if unit:
-        described["unit"] = unit.group(1)
+    described = {"label": label, "scale": _scale(axis, numbers, has_values)}
+    # The unit is that of the numbers at the axis: who writes these his way may have divided them.
+    if (unit := unit_of(label)) and (described["scale"] in ("categorical", "datetime") or _is_plain(axis)):
+        described["unit"] = unit
     low, high = sorted(axis.get_view_interval())
     if described["scale"] == "categorical":
         categories = _categories(axis)
@@ -130,15 +164,25 @@ def _axis(axis, numbers):
     return described
 
 
-def _scale(axis, numbers=()):
-    categories = _categories(axis)
+def _is_plain(axis):
+    """Whether it has its numbers written as they are."""
+    formatter = axis.get_major_formatter()
+    if _are_given(axis):
+        return all(_is_number(name) and _says(name, place) for place, name in _tick_texts(axis).items())
+    pattern = getattr(formatter, "fmt", "%%")
+    is_pattern = isinstance(formatter, (ticker.StrMethodFormatter, ticker.FormatStrFormatter)) and "%}" not in pattern and "%%" not in pattern
+    return is_pattern or isinstance(formatter, _PLAIN_FORMATTERS)
+
+
+def _scale(axis, numbers, has_values):
+    categories = _words(axis) if has_values else _categories(axis)
     # Numbers are jitter where the named ticks are counted from 0; else the names are of other places.
     is_jitter = _is_counted(categories) and set(map(round, numbers)) <= set(categories)
     if categories and (is_jitter or not numbers):
         return "categorical"
     if not categories and not numbers and _is_dates(axis):
         return "datetime"
-    return "log" if axis.get_scale() == "log" else "linear"
+    return axis.get_scale() if axis.get_scale() in _SCALES else "linear"
 
 
 def _numbers(elements, place, bins):
@@ -176,43 +220,61 @@ def _words(axis):
 
 
 def _categories(axis):
-    """Position -> name, of an axis whose values are words, or have names."""
+    """Position -> name, of an axis whose values are words, or have names: texts, or other numbers than where these stand."""
     words = _words(axis)
-    if words:
+    if words or axis.get_scale() != "linear":
         return words
-    if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not _is_dates(axis):
-        # xticks(places, names), set_xticklabels(names); the texts are there once it was drawn.
-        names = [label.get_text() for label in axis.get_majorticklabels()]
-        if any(not _is_number(name) for name in names if name):
-            places = map(float, axis.get_majorticklocs())
-            return {place: name for place, name in zip(places, names) if name}
-    return {}
+    names, are_given = _tick_texts(axis), _are_given(axis)
+    is_named = any(not _is_number(name) or (are_given and not _says(name, place)) for place, name in names.items())
+    return names if is_named else {}
 
 
 def _tick_names(axis):
-    """As _categories(), also where the names are numbers: what bars and boxes stand at."""
-    formatter = axis.get_major_formatter()
-    given = (isinstance(formatter, ticker.FixedFormatter)  # and what set_xticklabels(names) makes
-             or isinstance(getattr(formatter, "func", None), functools.partial))
-    if _words(axis) or _is_dates(axis) or not given or not isinstance(axis.get_major_locator(), ticker.FixedLocator):
-        return _categories(axis)
+    """As _categories(), also where the names are the numbers at which bars and boxes stand."""
+    return _words(axis) or (_tick_texts(axis) if _are_given(axis) else _categories(axis))
+
+
+def _tick_texts(axis):
+    """Position -> text, of xticks(places, names) and set_xticklabels(names); the texts are there once it was drawn."""
+    if not isinstance(axis.get_major_locator(), ticker.FixedLocator) or _is_dates(axis):
+        return {}
     names = [label.get_text() for label in axis.get_majorticklabels()]
     return {float(place): name for place, name in zip(axis.get_majorticklocs(), names) if name}
+
+
+def _are_given(axis):
+    formatter = axis.get_major_formatter()
+    return (isinstance(formatter, ticker.FixedFormatter)  # and what set_xticklabels(names) makes
+            or isinstance(getattr(formatter, "func", None), functools.partial))
 
 
 def _is_number(text):
     if str(text).startswith("$"):  # a power of ten, as matplotlib writes it
         return True
     try:
-        float(str(text).replace("\N{MINUS SIGN}", "-"))
+        float(_with_minus(text))
     except ValueError:
         return False
     return True
 
 
-def _values_of(axis, positions):
-    """Makes coordinates what the user gave: numbers, dates or words, and all of a chart alike."""
-    categories = _categories(axis)
+def _says(text, place):
+    """Whether a text that is a number is that of the place, rounded as it is written."""
+    if text.startswith("$"):
+        return True
+    number = decimal.Decimal(_with_minus(text))
+    last = number.as_tuple().exponent if number.is_finite() else None  # the power of ten of its last digit
+    # Cells of a heatmap are counted at their edges and so half a step away.
+    return last is not None and abs(float(number) - place) < (0.501 if last < 0 else 0.499) * 10.0 ** last
+
+
+def _with_minus(text):
+    return str(text).replace("\N{MINUS SIGN}", "-")
+
+
+def _values_of(axis, positions, has_values=False):
+    """Makes coordinates what the user gave: numbers, dates or words, and all of a chart alike; of an axis that `has_values` no names of ticks."""
+    categories = _words(axis) if has_values else _categories(axis)
     if not categories and not _is_dates(axis):
         return float
     places = numpy.unique(positions)
@@ -229,13 +291,22 @@ def _values_of(axis, positions):
 def _date_of(axis, places):
     frequency = _frequency(axis)
     if not frequency:
-        return lambda number: dates.num2date(number).isoformat()
+        zone = _zone_of(axis)
+        return lambda number: dates.num2date(number, zone).isoformat()
     low, high = sorted(axis.get_view_interval())
     # Places out of sight were drawn before pandas came, and are in days.
     if (places != places.round()).any() or not ((low <= places) & (places <= high)).any():
         return float
     period = sys.modules["pandas"].Period
     return lambda number: period(ordinal=int(number), freq=frequency).to_timestamp().isoformat()
+
+
+def _zone_of(axis):
+    """The time zone that the axis writes its dates in; None for that of matplotlib."""
+    formatter, units = axis.get_major_formatter(), axis.get_units()
+    if isinstance(formatter, (dates.AutoDateFormatter, dates.DateFormatter, dates.ConciseDateFormatter)):
+        return getattr(formatter, "_tz", None) or getattr(formatter, "tz", None)
+    return units if isinstance(units, datetime.tzinfo) else getattr(axis.get_major_locator(), "tz", None)
 
 
 # --- heatmaps --------------------------------------------------------------------------------------
@@ -259,8 +330,8 @@ def _mesh(axes, mesh):
 
 
 def _heatmaps(axes):
-    return [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2),
-            *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh)),
+    return [*(_image(axes, image) for image in axes.images if image.get_array().ndim == 2 and is_shown(image)),
+            *(_mesh(axes, c) for c in axes.collections if isinstance(c, collections.QuadMesh) and is_shown(c)),
             *(_heatmap(axes, *grid) for grid in rare_marks.contours(axes))]
 
 
@@ -292,13 +363,13 @@ def _nearest_name(categories, position):
 # --- marks -----------------------------------------------------------------------------------------
 
 
-def _all_series(axes, marks):
+def _all_series(axes, marks, has_heights):
     """`marks` are names, each with its coordinates."""
     if not marks:
         return []
     _, xs, ys = zip(*marks)
     x_value = _values_of(axes.xaxis, numpy.concatenate(xs))
-    y_value = _values_of(axes.yaxis, numpy.concatenate(ys))
+    y_value = _values_of(axes.yaxis, numpy.concatenate(ys), has_heights)
     return [series(name, xs, ys, x_value, y_value) for name, xs, ys in marks]
 
 
@@ -313,27 +384,40 @@ def _hexagons(axes, legend):
 
 
 def _areas_and_edges(axes, names, taken):
-    """Areas, and the ids of lines that are the ends of those that stand on others. A line without a name has that of its area."""
-    areas, edges = rare_marks.areas(axes), set()
-    lines = [line for line in axes.lines if id(line) not in taken and line.get_transform() == axes.transData]
+    """Areas, the ids of lines that are the ends of those that stand on others, and areas that are no mere ground of a line.
+
+    A line without a name has that of its area.
+    """
+    areas, edges, grounds = rare_marks.areas(axes), set(), set()
+    lines = _lines(axes, taken)
     for line in lines:
         corners = numpy.column_stack(line.get_data(orig=False))
         for area, rows in areas:
-            if numpy.array_equal(rows[:, [0, 2]], corners) or numpy.array_equal(rows[:, [0, 1]], corners):
-                names.setdefault(id(line), label_of(line) or label_of(area))
-                edges.add(id(line))
+            for column, other in ((2, 1), (1, 2)):
+                if numpy.array_equal(rows[:, [0, column]], corners):
+                    names.setdefault(id(line), label_of(line) or label_of(area))
+                    edges.add(id(line))
+                    grounds |= set() if rows[:, other].any() else {id(area)}
     stand_on_others = any(rows[:, 1:].all(axis=1).any() for _, rows in areas)
-    return areas, edges if stand_on_others and len(edges) == len(lines) else set()
+    uncovered = [area for area, _ in areas if id(area) not in grounds]
+    return areas, edges if stand_on_others and len(edges) == len(lines) else set(), uncovered
 
 
-def _area(axes, legend, area, rows):
-    ends = numpy.sort(rows[:, 1:], axis=1)[:, ::-1]  # whichever way round they were given
-    return _with_third(axes, legend.name_of(area), numpy.column_stack((rows[:, 0], ends)), _values_of(axes.yaxis, ends.ravel()))
+def _area(axes, legend, area, rows, is_stacked):
+    """A series of heights and where they start, or of both edges of a band."""
+    value = _values_of(axes.yaxis, rows[:, 1:].ravel(), has_values=True)
+    is_band = _is_dates(axes.yaxis) or not (is_stacked or not rows[:, 1].any())
+    ends = numpy.sort(rows[:, 1:], axis=1)[:, ::-1] if is_band else numpy.column_stack((rows[:, 2] - rows[:, 1], rows[:, 1]))
+    made = _with_third(axes, legend.name_of(area), numpy.column_stack((rows[:, 0], ends)), value, are_heights=not is_band)
+    if len(made["points"][0]) < 3:
+        return made
+    return {**made, **({} if is_band else {"stacked": True}), "columns": ["x", "high", "low"] if is_band else ["x", "value", "start"]}
 
 
-def _with_third(axes, label, rows, third_value):
+def _with_third(axes, label, rows, third_value, are_heights=False):
     """A series whose points have one more number, where that is not 0 for all of them."""
-    x_value, y_value = _values_of(axes.xaxis, rows[:, 0]), _values_of(axes.yaxis, rows[:, 1])
+    x_value = _values_of(axes.xaxis, rows[:, 0])
+    y_value = _rounded if are_heights else _values_of(axes.yaxis, rows[:, 1], has_values=True)
     places = kept(rows[:, 1], POINTS_MAX)
     has_third = (rows[:, 2] != 0).any()
     made = {"label": label, "points": [
@@ -341,9 +425,14 @@ def _with_third(axes, label, rows, third_value):
     return made if len(places) == len(rows) else {**made, "sampled": True}
 
 
+def _rounded(number):
+    """A difference, without what binary fractions leave of it."""
+    return float(f"{number:.12g}") if math.isfinite(number) else None
+
+
 def _is_cloud(axes, collection):
     # The levels of contour() are such collections too, in matplotlib 3.6: at no place of their own.
-    return (isinstance(collection, collections.PathCollection) and len(collection.get_offsets())
+    return (isinstance(collection, collections.PathCollection) and is_shown(collection) and len(collection.get_offsets())
             and collection.get_offset_transform().contains_branch(axes.transData))
 
 
@@ -370,33 +459,34 @@ def _error_bars_of_seaborn(axes, bars):
 
 def _bar(axes, bars, legend):
     elements, name = [], legend.name_of(bars)
-    for bar in bars:
+    names = _tick_names(axes.yaxis if _sideways(bars) else axes.xaxis)
+    for bar in filter(is_shown, bars):
         if _sideways(bars):
             axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
             values, start = axes.xaxis, bar.get_x()
         else:
             axis, middle, value = axes.xaxis, bar.get_x() + bar.get_width() / 2, bar.get_height()
             values, start = axes.yaxis, bar.get_y()
-        element = {"label": str(_bar_name(axis, middle)), "value": float(value)}
+        element = {"label": str(_bar_name(axis, middle, names)), "value": float(value)}
         if start != 0:
-            element["start"] = _values_of(values, [start])(start)
+            element["start"] = _values_of(values, [start], has_values=True)(start)
         if name and name != element["label"]:
             element["group"] = name
         elements.append(element)
     return elements
 
 
-def _bar_name(axis, position):
-    value = _nearest_name(_tick_names(axis), position) or _values_of(axis, [position])(position)
+def _bar_name(axis, position, names):
+    value = _nearest_name(names, position) or _values_of(axis, [position])(position)
     return f"{value:.12g}" if isinstance(value, float) else value
 
 
 def _all_bins(axes):
     """Returns the bins of hist() and stairs(), and of seaborn's histplot()."""
-    found = [*drawn.histograms(axes), *rare_marks.outlines(axes)]
+    found = [one for one in (*drawn.histograms(axes), *rare_marks.outlines(axes)) if any(map(is_shown, one[0]))]
     known = {id(artists) for artists, *_ in found}
     made = (_bins_of_seaborn(c) for c in axes.containers
-            if isinstance(c, container.BarContainer) and len(c) and id(c) not in known)
+            if isinstance(c, container.BarContainer) and any(map(is_shown, c)) and id(c) not in known)
     return found + [one for one in made if one]
 
 
@@ -416,11 +506,22 @@ def _axis_of(axes, bins):
     return axes.yaxis if bins[1] else axes.xaxis
 
 
-def _bins(axes, legend, artists, sideways, edges, counts):
+def _bins(axes, legend, artists, sideways, edges, counts, kind=""):
     value = _values_of(axes.yaxis if sideways else axes.xaxis, edges)
     places, group = [value(edge) for edge in edges], _group(artists, legend)
-    return [{"from": low, "to": high, "count": count, **group}
+    name = _name_of_heights(axes.xaxis if sideways else axes.yaxis, counts, kind)
+    return [{"from": low, "to": high, name: count, **group}
             for low, high, count in zip(places, places[1:], counts)]
+
+
+def _name_of_heights(axis, heights, kind):
+    """Returns what hist() was asked for; else what the axis is called, as by seaborn; else they are counts if they are whole."""
+    label = axis.get_label_text().strip().casefold()
+    if kind or label in _SHARES:
+        return kind or label
+    if all(float(height).is_integer() for height in heights):
+        return "count"
+    return label if label == "frequency" else "height"
 
 
 def _group(artists, legend):
@@ -429,7 +530,7 @@ def _group(artists, legend):
     return {"group": name} if name else {}
 
 
-def _counts(axes, legend, artists, sideways, edges, counts):
+def _counts(axes, legend, artists, sideways, edges, counts, _kind=""):
     """Bins over words are as many bars as there are words, if each has a bin of its own."""
     words = _words(axes.yaxis if sideways else axes.xaxis)
     bins = [min(max(int(numpy.searchsorted(edges, place, side="right")) - 1, 0), len(counts) - 1) for place in words]
@@ -445,9 +546,14 @@ def _wedge(axes, wedge, number):
 
 def _box(axes, one, artists, legend, number):
     xs, ys = (numpy.asarray(places, dtype=float) for places in artists["medians"].get_data())
-    is_sideways = xs[0] == xs[-1]
     group = legend.name_of(artists["boxes"]) if artists["boxes"] else ""
-    return _box_at(axes, one, is_sideways, ys.mean() if is_sideways else xs.mean(), group, number)
+    return _box_at(axes, one, _lies(artists), ys.mean() if _lies(artists) else xs.mean(), group, number)
+
+
+def _lies(artists):
+    """Whether the box was drawn sideways."""
+    xs = artists["medians"].get_xdata()
+    return bool(xs[0] == xs[-1])
 
 
 def _box_at(axes, one, is_sideways, place, group, number):

@@ -6,23 +6,29 @@ import time
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "loky.backend")
 _TOLD_MOST = 5
 _COMMAND_CHARACTERS_MAX = 80
+_ENDED = (FileNotFoundError, ProcessLookupError, PermissionError)  # the last: it is somebody else's, by now
 
 
 class Children:
     def __init__(self):
         self._told = set()
+        self._whose = "this run"
 
     def note(self):
-        """Says what is new of that; empty where there is nothing."""
+        """Says what is new of that; empty where there is nothing, or nothing can be opened any more: then a later run tells of it."""
         if not _has_any():
-            self._told.clear()
+            self._told, self._whose = set(), "this run"
             return ""
-        pids = _pids()
-        self._told &= pids
-        said = [f"{command} (pid {pid})" for pid in sorted(pids - self._told) if (command := _command(pid))]
-        self._told |= pids
+        try:
+            pids = _pids()
+            said = [f"{command} (pid {pid})" for pid in sorted(pids - self._told) if (command := _command(pid))]
+        except OSError:
+            self._whose = "an earlier run"
+            return ""
+        self._told = pids
+        whose, self._whose = self._whose, "this run"
         more = f" and {len(said) - _TOLD_MOST} more" if len(said) > _TOLD_MOST else ""
-        return f"left running by this run: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
+        return f"left running by {whose}: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
 
 
 def _has_any():
@@ -39,7 +45,7 @@ def _pids():
         try:
             with open(f"/proc/self/task/{thread}/children") as file:
                 pids.update(map(int, file.read().split()))
-        except OSError:  # it has ended
+        except _ENDED:
             pass
     return pids
 
@@ -57,7 +63,7 @@ def _command(pid):
             line = _line_of(pid)
         else:
             line = name
-    except OSError:
+    except _ENDED:
         return ""
     if line == ours:
         return "a fork of this interpreter"

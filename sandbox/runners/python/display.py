@@ -21,6 +21,8 @@ TABLE_CELLS_CSV = 200_000  # more take longer to write than one waits for a tabl
 
 _OPTION = Pattern(r"\[default: (.*?)\]\s*\[currently: (.*?)\]")
 
+_WIDGET = "application/vnd.jupyter.widget-view+json"  # no more than the number of a model that is not here
+
 _NOT_WORDS = ("<script", "<iframe", "<audio", "<video", "<object", "<embed", "<canvas")
 
 # The order in which formats are listed.
@@ -117,18 +119,28 @@ def _add_rich(value, found):
             found["text"] = cut(sys.modules["IPython.lib.pretty"].pretty(value), TEXT_CHARACTERS_MAX)
     bundle = getattr(kind, "_repr_mimebundle_", None)
     if bundle is not None:
-        data = bundle(value)
-        _add_bundle(data[0] if isinstance(data, tuple) else data or {}, found)
+        data = _bundle_of(value, bundle)
+        _add_bundle((data[0] if isinstance(data, tuple) else data) or {}, found)
     picture = pictures.of_pil(value)  # its own would first encode millions of points that nobody sees
     if picture is not None:
         _add("png", picture, found)
-        found["text"] += pictures.loss_of(found["png"], value.size, value.mode in ("P", "PA"))
+        found["text"] += pictures.loss_of(found["png"], value.size, value.mode in ("P", "PA")) + pictures.frames_of(value)
         return
     for name in ("html", "markdown", "latex", "svg", "png", "jpeg", "json"):
         method = getattr(kind, f"_repr_{name}_", None)
         if method is not None and name not in found and not (name == "jpeg" and "png" in found):
             content = method(value)
             _add(name, content[0] if isinstance(content, tuple) else content, found)
+
+
+def _bundle_of(value, method):
+    """Called as IPython does, which has the method take both; one that takes neither has an answer, too."""
+    try:
+        return method(value, include=None, exclude=None)
+    except TypeError as failure:
+        if "unexpected keyword argument" not in str(failure):
+            raise
+    return method(value)
 
 
 def output_of_bundle(data):
@@ -142,7 +154,8 @@ def output_of_bundle(data):
 def _add_bundle(data, found):
     for mime_type, content in data.items():
         name = _MIME_TYPES.get(mime_type)
-        name = "json" if name is None and mime_type.endswith("+json") else name
+        if name is None and mime_type.endswith("+json") and mime_type != _WIDGET:
+            name = "json"
         if name is not None and not (name == "jpeg" and "png" in found):
             _add(name, content, found)
 
@@ -167,6 +180,7 @@ def _add(name, content, found):
                 found["text"] += f"\n[no picture: {len(content):,} bytes are too many]"
             else:
                 found["png"] = picture
+                found["text"] += pictures.frames_in(content) if name in ("gif", "webp") else ""
     elif name == "chart":
         if content is not None:
             found["chart"] = content

@@ -30,7 +30,7 @@ def boxes(axes):
 
 
 def histograms(axes):
-    """Returns `(artists, is_sideways, edges, counts)` for each series that is still there."""
+    """Returns `(artists, is_sideways, edges, heights, what they are)` for each series that is still there."""
     present = set(map(id, axes.patches))
     return [one for one in _kept(axes, "bins") if len(one[0]) and id(one[0][0]) in present]
 
@@ -101,14 +101,24 @@ def _with_bins(original):
     def hist(self, *arguments, **options):
         result = original(self, *arguments, **options)
         try:
-            _kept(self, "bins").extend(_bins(*result, options))
+            _kept(self, "bins").extend(_bins(*result, options, _kind_of(arguments, options)))
         except Exception:
             pass  # an unknown matplotlib: these are bars
         return result
     return hist
 
 
-def _bins(heights, edges, artists, options):
+def _kind_of(arguments, options):
+    """Returns what the heights of hist() are; nothing where weights make them anything."""
+    given = {**dict(zip(("x", "bins", "range", "density", "weights", "cumulative"), arguments)), **options}
+    if given.get("weights") is not None:
+        return ""
+    if not given.get("cumulative"):
+        return "density" if given.get("density") else "count"
+    return "cumulative_proportion" if given.get("density") else "cumulative_count"
+
+
+def _bins(heights, edges, artists, options, kind):
     if numpy.ndim(heights[0]) == 0:
         heights, artists = [heights], [artists]
     below = 0
@@ -119,7 +129,7 @@ def _bins(heights, edges, artists, options):
         else:  # an outline; of stacked ones each height has those below in it
             counts = numpy.asarray(height) - below
             below = height if options.get("stacked") or options.get("histtype") == "barstacked" else 0
-        yield drawn, sideways, [float(edge) for edge in edges], [float(count) for count in counts]
+        yield drawn, sideways, [float(edge) for edge in edges], [float(count) for count in counts], kind
 
 
 def _with_violins(original):

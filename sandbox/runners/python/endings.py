@@ -1,5 +1,6 @@
 """Writes into `done` how a run ended."""
 
+import gc
 import os
 import sys
 import time
@@ -7,6 +8,7 @@ import time
 from hutch_runner import children, imported_files, tracebacks
 from hutch_runner.channel import cut
 from hutch_runner.script_end import QuietInterrupt
+from hutch_runner.standard_modules import loaded
 
 MESSAGE_CHARACTERS_MAX = 4_000
 TRACEBACK_CHARACTERS_MAX = 60_000
@@ -38,6 +40,7 @@ def describe(failure, interrupts):
 
 def reap_children():
     """Reaps children that have ended: dead ones hold their places in the table until somebody has waited for them."""
+    _let_objects_know()
     deadline = time.monotonic() + REAP_SECONDS
     try:
         while time.monotonic() < deadline:
@@ -45,6 +48,21 @@ def reap_children():
                 time.sleep(0.01)
     except ChildProcessError:
         pass  # none is left
+
+
+def _let_objects_know():
+    """Has each object of a child wait for it: where somebody else has reaped it, it would say that it ended well, or goes on."""
+    waits = []
+    if (subprocess := loaded("subprocess")) is not None:
+        waits += [(subprocess.Popen.wait, found) for found in gc.get_objects() if issubclass(type(found), subprocess.Popen)]
+    if (process := loaded("multiprocessing.process")) is not None:
+        waits += [(process.BaseProcess.join, child) for child in process._children]
+    deadline = time.monotonic() + REAP_SECONDS
+    for wait, child in waits:
+        try:
+            wait(child, max(0, deadline - time.monotonic()))
+        except Exception:  # it goes on, or nothing has been started
+            pass
 
 
 class Notes:
@@ -62,14 +80,15 @@ class Notes:
     def add_to(self, done, first, of_threads):
         tree, self._cells.tree = self._cells.tree, None
         try:
-            of_files = imported_files.note_of(tree, self._cells.namespace) if done["ok"] and tree is not None else ""
+            of_files = imported_files.note_of(tree, self._cells.namespace) if _has_come_to_its_end(done) and tree is not None else ""
         except Exception:  # user objects
             of_files = ""
         of_programs = self._of_programs(done) if self._programs.called else ""
         of_fonts = self._of_fonts() if self._fonts.has_to_tell else ""
         notes = [note for note in (first, of_files, of_programs, of_fonts, self._formulas.take_note(), self._packages.take_note(), self._of_loop(),
-                                   of_threads, self._children.note()) if note]
-        return {**done, "note": "; ".join(notes)} if notes else done
+                                   of_threads) if note]
+        left = self._children.note()
+        return {**done, **({"note": "; ".join(notes)} if notes else {}), **({"left_running": left} if left else {})}
 
     def _of_programs(self, done):
         try:
@@ -94,6 +113,10 @@ class Notes:
             return self._leftovers.note_of(loop)
         except Exception:  # the loop is a user object too
             return ""
+
+
+def _has_come_to_its_end(done):
+    return done["ok"] or done["error"]["name"] == "SystemExit"  # as test runners end
 
 
 def _tell(failure, done):

@@ -212,6 +212,7 @@ class FrameServer:
         if name not in self._namespace:
             names = [str(n) for n, v in self._namespace.items()
                      if not n.startswith("_") and _is_frame(v)]
+            names.sort(key=lambda one: one.lower() != name.lower())  # names that differ by case alone come first
             return {"missing": True, "names": names[:NAMES_MAX]}
         frame = data_frames.as_frame(self._namespace[name])
         if frame is None:

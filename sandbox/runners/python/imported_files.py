@@ -10,7 +10,11 @@ _NAMED_MAX = 3
 _FUNCTION, _MODULE = type(lambda: 0), type(sys)
 _dict_of = _MODULE.__dict__["__dict__"].__get__
 _imported = {}  # path -> time and size, when its code was read
-_told = {}  # path -> time and size that the user has been told of
+_before = {}  # path -> that of the code that a reload was to take the place of, or None
+_told = {}  # path -> time and size that the user has been told of, and whether that was where the code imports it
+_TEST_RUNNERS = {"pytest", "_pytest", "unittest"}
+_BY_RELOADING = "{calls} takes it up, and then `from {first} import ...` again where names were; or a run with restart: true"
+_BY_TESTING_ANEW = 'the tests as a command of language "bash" take it up, or a run with restart: true'
 
 
 def watch(is_library):
@@ -20,6 +24,7 @@ def watch(is_library):
     def path_stats(self, path):
         stats = original(self, path)
         if not is_library(path):
+            _before[path] = _imported.get(path)
             _imported[path] = (stats["mtime"], stats["size"])
         return stats
 
@@ -43,23 +48,46 @@ def way_to_reload(failure):
     """Says what to do about files that a failure has to do with and that have changed; empty when there are none."""
     if not _imported:
         return ""
+    if isinstance(failure, SyntaxError) and (before := _before.get(failure.filename)):
+        _imported[failure.filename] = before  # nothing was taken up
+        _told.pop(failure.filename, None)
     names = []
     for path in dict.fromkeys(_files_of(failure)):
         if has_changed(path):
             names += [name for name, module in list(sys.modules.items())
                       if getattr(module, "__file__", None) == path and name != "__main__"][:1]
-    return f"({_say(names)})\n" if names else ""
+    return f"({_say(names, ())})\n" if names else ""
 
 
 def note_of(tree, namespace):
-    """Says so of modules that a cell, which went well, imports or uses: once for each time that they are edited."""
-    if not _imported or _reloads_by_itself():
+    """Says so of modules that a cell, which went well, imports or uses: once for each time that they are edited, and once more where
+    that had been a use and now it imports them, which takes nothing up."""
+    if not (_imported or "_pytest" in sys.modules) or _reloads_by_itself():
         return ""
-    names = []
-    for name, path in _modules_behind(_names_in(tree, namespace)):
-        if has_changed(path) and _told.get(path) != _stamp(path):
-            names.append(name)
-    return _say(names) if names else ""
+    imported, used = map(_with_packages, _names_in(tree, namespace))
+    names = imported | used
+    runs_tests = not names.isdisjoint(_TEST_RUNNERS)
+    if runs_tests:
+        names |= _names_of_all()
+    names = [name for name, path in _modules_behind(names) if has_changed(path) and not _is_told(path, name in imported)]
+    return _say(names, imported, _BY_TESTING_ANEW if runs_tests else _BY_RELOADING) if names else ""
+
+
+def _is_told(path, is_import):
+    return _told.get(path) in ((_stamp(path), True), (_stamp(path), is_import))
+
+
+def _names_of_all():
+    """Test runners import by themselves, and pytest what it rewrites in a way of its own."""
+    names = set()
+    for name, module in list(sys.modules.items()):
+        content = _content_of(module)
+        path = content.get("__file__")
+        if type(content.get("__loader__")).__name__ == "AssertionRewritingHook" and path not in _imported and (stamp := _stamp(path)):
+            _imported[path] = stamp
+        if type(path) is str and path in _imported:
+            names.add(name)
+    return names
 
 
 def _reloads_by_itself():
@@ -72,19 +100,18 @@ def _reloads_by_itself():
     return bool(getattr(getattr(reloader, "_reloader", None), "enabled", False))
 
 
-def _say(names):
+def _say(names, imported, remedy=_BY_RELOADING):
     names = names[:_NAMED_MAX]
     paths = [sys.modules[name].__file__ for name in names]
-    _told.update((path, _stamp(path)) for path in paths)
+    _told.update((path, (_stamp(path), name in imported)) for name, path in zip(names, paths))
     files = ", ".join("/".join(path.split("/")[-2 if path.endswith("/__init__.py") else -1:]) for path in paths)
     calls = ", ".join(f"importlib.reload({name})" for name in names)
-    return (f"{files} changed after it was imported, and what runs is the code from before: {calls} takes it up, "
-            f"and then `from {names[0]} import ...` again where names were; or a run with restart: true")
+    return f"{files} changed after it was imported, and what runs is the code from before: {remedy.format(calls=calls, first=names[0])}"
 
 
 def _names_in(tree, namespace):
-    """Names of modules that the source names in an import, or that what it names otherwise is from."""
-    waiting, names = [tree], set()
+    """Names of modules that the source names in an import, and of those that what it names otherwise is from."""
+    waiting, names, used = [tree], set(), set()
     while waiting:
         node = waiting.pop()
         kind = type(node)
@@ -94,11 +121,15 @@ def _names_in(tree, namespace):
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif kind is Name:
-            names.add(_origin_of(namespace.get(node.id)))
+            used.add(_origin_of(namespace.get(node.id)))
         elif kind is list:
             waiting += node
         elif issubclass(kind, AST):
             waiting += [getattr(node, field, None) for field in kind._fields]
+    return names, used
+
+
+def _with_packages(names):
     return {".".join(name.split(".")[:count]) for name in names for count in range(1, name.count(".") + 2)}
 
 

@@ -20,7 +20,8 @@ _OF_GOOGLE = {"api_core": "google-api-core", "auth": "google-auth", "genai": "go
 
 _DRAWS_PAGES = "pypdfium2", "draws pages: pypdfium2.PdfDocument(path)[0].render(scale=2).to_pil()"
 _READS_TABLES = "pdfplumber", "reads tables: pdfplumber.open(path).pages[0].extract_tables()"
-_IN_PLACE = {"fitz": _DRAWS_PAGES, "pymupdf": _DRAWS_PAGES, "pdf2image": _DRAWS_PAGES, "camelot": _READS_TABLES, "tabula": _READS_TABLES,
+_ANSWERS = "duckdb", 'answers run_code with language: "sql", and hutch.sql("SELECT ...") in Python'
+_IN_PLACE = {"sql": _ANSWERS, "fitz": _DRAWS_PAGES, "pymupdf": _DRAWS_PAGES, "pdf2image": _DRAWS_PAGES, "camelot": _READS_TABLES, "tabula": _READS_TABLES,
              "PyPDF2": ("pypdf", "has the same: from pypdf import PdfReader"), "PyPDF4": ("pypdf", "has the same: from pypdf import PdfReader")}
 
 

@@ -114,7 +114,8 @@ def _note_of(threads, run_id):
         return ""
     one = len(threads) == 1
     whose = "a thread of this run goes on" if one else f"{len(threads)} threads of this run go on"
-    return f"{whose}: {names_in_words(threads)}; what {'it prints' if one else 'they print'} comes in the output of later runs, marked [thread of {run_id}]"
+    return (f"{whose}: {names_in_words(threads)}; what {'it prints' if one else 'they print'} comes in the output of the run that is on then, "
+            f"marked [thread of {run_id}], or of the last one, which get_run gives")
 
 
 def _is_given_by_user(thread):

@@ -41,6 +41,21 @@ def label_of(mark):
     return "" if label is None or str(label).startswith("_") else str(label)
 
 
+def is_shown(mark):
+    """Whether the picture has it: it is not hidden, not wholly transparent, and has a line, a marker or a colour."""
+    if not mark.get_visible() or (not numpy.ndim(alpha := mark.get_alpha()) and alpha == 0):
+        return False
+    if isinstance(mark, lines.Line2D):
+        return not (_is_nothing(mark.get_linestyle()) and _is_nothing(mark.get_marker()))
+    if isinstance(mark, patches.Rectangle):
+        return mark.get_facecolor()[-1] > 0 or (mark.get_edgecolor()[-1] > 0 and mark.get_linewidth() > 0)
+    return True
+
+
+def _is_nothing(style):
+    return style is None or (isinstance(style, str) and style in ("None", "none", "", " "))
+
+
 def _is_empty(mark):
     """Is true for a mark that seaborn draws for the legend alone."""
     if isinstance(mark, lines.Line2D):
@@ -59,7 +74,7 @@ def _colour(mark):
     if mark is None:
         return None
     if isinstance(mark, lines.Line2D):
-        shown = mark.get_markerfacecolor() if mark.get_linestyle() in ("None", "none", "", " ") else mark.get_color()
+        shown = mark.get_markerfacecolor() if _is_nothing(mark.get_linestyle()) else mark.get_color()
         return _rounded(colors.to_rgba(shown))
     if not hasattr(mark, "get_facecolor"):
         return None

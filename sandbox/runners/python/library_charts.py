@@ -129,12 +129,12 @@ def _write_images(module, fig, file, format=None, scale=None, width=None, height
 
 
 def _altair(chart):
-    from hutch_runner import vega_charts
+    from hutch_runner import vega_advice, vega_charts
     spec = chart.to_dict()
-    text = repr(chart)
-    if str((spec.get("data") or {}).get("url", "")).startswith("http"):
-        text += " (its data comes from a URL: marks are missing where the session's network does not allow that)"
-    return {"text": text, "png": _picture(_draw_vega_lite, spec), "html": chart.to_html(), "json": plain(spec, large=float), "chart": _chart(vega_charts.chart_of, spec)}
+    with_file = vega_advice.with_its_file(spec)
+    html = chart.to_html() if with_file is spec else sys.modules["altair"].Chart.from_dict(with_file).to_html()
+    return {"text": repr(chart) + vega_advice.notes(with_file), "png": _picture(_draw_vega_lite, with_file), "html": html,
+            "json": plain(with_file, large=float), "chart": _chart(vega_charts.chart_of, with_file)}
 
 
 def _words_for(figure):

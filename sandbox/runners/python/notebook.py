@@ -16,7 +16,10 @@ _NAMES = r"(?:\w[\w, ]*=[ \t]*)"
 _OF_IPYTHON = Pattern(
     rf"(?m)^[ \t]*(?:{_NAMES}?[%!]|\?|{_NAMES}?[\w%.*\[\]]+(?:\(.*\)[\w.\[\]]*)?\?\??[ \t]*$)")
 _COMMANDS = Pattern(rf"(?m)^[ \t]*(?:{_NAMES}?!|%%(?:bash|sh|script)\b)")
+_OF_LANGUAGES = Pattern(rf"\s*{_NAMES}?(%%?)(sql|node|javascript|js|typescript|ts)\b")
+_LANGUAGES = {"sql": "sql", "ts": "typescript", "typescript": "typescript"}  # javascript for the others
 _OF_FIGURES = Pattern(r"(\s*)%(?:matplotlib\b|config\s+InlineBackend\b)")
+_OF_PIP = Pattern(r"([ \t]*)(?:python3?[ \t]+-m[ \t]+)?pip3?[ \t]+((?:install|uninstall|list|show|freeze|check|download|index|config|cache)\b.*)")
 _INSTALL = "install it on the machine that runs hutch, on Debian and Ubuntu with apt install ipython3"
 
 
@@ -69,9 +72,14 @@ class Notebook:
         """The cell as Python, when it is IPython's language; raises the SyntaxError when it is not."""
         if not any(mark in source for mark in "%!?") or not _OF_IPYTHON.search(source):
             raise failure
+        magic = _OF_LANGUAGES.match(source.split("\n")[(failure.lineno or 1) - 1])
+        language = _LANGUAGES.get(magic[2], "javascript") if magic else "bash" if _COMMANDS.search(source) else ""
         if not self.load():
-            commands = 'for commands there is language: "bash"; ' if _COMMANDS.search(source) else ""
-            failure.msg += f" ({commands}%magics, !commands and object? need IPython: {_INSTALL})"
+            others = f'for {"this" if magic else "commands"} there is language: "{language}"; ' if language else ""
+            failure.msg += f" ({others}%magics, !commands and object? need IPython: {_INSTALL})"
+            raise failure
+        if magic and not self.shell.has_magic(magic[2], "cell" if magic[1] == "%%" else "line"):
+            failure.msg += f' (run_code with language: "{language}" runs this, without a magic)'
             raise failure
         return self.shell.transform_cell(source)
 
@@ -99,6 +107,16 @@ def without_magic_of_figures(source, failure):
     if magic is None:
         return None
     lines[at] = magic[1] + "pass"  # it may be all that a block has
+    return "\n".join(lines)
+
+
+def with_magic_of_pip(source, failure):
+    """The cell with `pip install x`, where the parser refused that, as what %pip is: IPython takes it for that, too."""
+    lines, at = source.split("\n"), (failure.lineno or 0) - 1
+    found = _OF_PIP.match(lines[at]) if 0 <= at < len(lines) and "pip" in lines[at] else None
+    if found is None:
+        return None
+    lines[at] = f"{found[1]}get_ipython().run_line_magic('pip', {found[2].strip()!r})"
     return "\n".join(lines)
 
 

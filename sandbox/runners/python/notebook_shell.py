@@ -1,6 +1,8 @@
 """IPython's shell as this session has it. Importing this imports IPython."""
 
 import ast
+import builtins
+import linecache
 import os
 import subprocess
 import sys
@@ -84,8 +86,21 @@ class Shell(InteractiveShell):
         self.execution_count = number
         self.compile.cell = f"<cell-{number}>"
         self.compile.is_magic = source.lstrip().startswith("%%")
+        self._remember_cells(number)
         self.events.trigger("pre_execute")
         self.events.trigger("pre_run_cell", ExecutionInfo(source, False, True, True, None))
+
+    def _remember_cells(self, number):
+        """%history, %save and %macro have the code of all cells, of those before IPython was loaded too."""
+        history = self.history_manager
+        for at in range(len(history.input_hist_raw), number + 1):
+            source = "".join(linecache.getlines(f"<cell-{at}>")).removesuffix("\n")
+            history.input_hist_raw.append(source)
+            history.input_hist_parsed.append(source)
+
+    def has_magic(self, name, kind):
+        """Not counted is what the browser of a notebook would run."""
+        return name not in ("javascript", "js") and self.find_magic(name, kind) is not None
 
     def end_cell(self):
         self.events.trigger("post_execute")
@@ -158,4 +173,5 @@ def _replace_display(show):
         return show(*values, **options)
 
     display.__doc__ = original.__doc__
-    IPython.core.display_functions.display = IPython.display.display = display
+    # IPython has put its own among the builtins.
+    IPython.core.display_functions.display = IPython.display.display = builtins.display = display

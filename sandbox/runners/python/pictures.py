@@ -81,6 +81,26 @@ def loss_of(png, size, had_palette):
     return f" (drawn {'smaller: ' if size_of(png) != size else ''}{words})" if words else ""
 
 
+def frames_of(picture):
+    """In words, for a picture of PIL that is one of several; else empty."""
+    try:
+        count, at = getattr(picture, "n_frames", 1), picture.tell()
+    except Exception:  # closed, or cut off
+        return ""
+    if count == 1 or picture.format == "MPO":  # a photo, with a smaller one of itself
+        return ""
+    return f" (frame {at + 1} of {count})" if at else f" (the first of {count} frames)"
+
+
+def frames_in(content):
+    """Likewise for the bytes of a picture that PIL reads."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    return frames_of(Image.open(BytesIO(content)))
+
+
 def of_svg(svg):
     """Drawn by the library that altair's charts are drawn by; None without it."""
     from importlib.util import find_spec

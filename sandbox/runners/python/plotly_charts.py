@@ -4,7 +4,7 @@ import base64
 import collections
 import math
 
-from hutch_runner import chart_data, plotly_boxes
+from hutch_runner import chart_data, plotly_boxes, plotly_places
 from hutch_runner.plain_json import plain
 
 _AGGREGATES = {"sum": sum, "avg": lambda values: sum(values) / len(values), "min": min, "max": max}
@@ -21,10 +21,10 @@ def chart_of(figure, drawn_bins=None):
     for trace in figure.data:
         kind = _kind_of(trace)
         if kind is not None and trace.visible not in (False, "legendonly"):
-            place = (kind, getattr(trace, "xaxis", None) or "x", getattr(trace, "yaxis", None) or "y")
-            groups.setdefault(place, []).append(trace)
-    charts = [_chart(kind, traces, layout, x, y, by_trace) for (kind, x, y), traces in groups.items()]
-    return chart_data.composite(title, charts)
+            groups.setdefault((kind, *plotly_places.place_of(trace)), []).append(trace)
+    titles = plotly_places.titles(layout, {place[1:] for place in groups})
+    charts = [_chart(kind, traces, layout, x, y, by_trace, titles.get((x, y), "")) for (kind, x, y), traces in groups.items()]
+    return plotly_places.with_frames(chart_data.composite(title, charts), figure)
 
 
 def has_bins(figure):
@@ -43,12 +43,12 @@ def _kind_of(trace):
             "heatmap": "heatmap"}.get(trace.type)
 
 
-def _chart(kind, traces, layout, x_name, y_name, drawn_bins):
+def _chart(kind, traces, layout, x_name, y_name, drawn_bins, title):
     elements = []
     if not any(_is_computed_otherwise(trace, layout) for trace in traces):
         parts = [_areas(traces)] if kind == "area" else [_elements(kind, trace, layout, drawn_bins) for trace in traces]
         elements = [] if None in parts else [element for part in parts for element in part]
-    chart = {"type": kind, "title": "", "elements": elements}
+    chart = {"type": kind, "title": title, "elements": elements}
     if kind in ("line", "scatter", "area"):
         xs, ys = ([point[i] for one in elements for point in one["points"]] for i in (0, 1))
     else:
@@ -58,7 +58,8 @@ def _chart(kind, traces, layout, x_name, y_name, drawn_bins):
         scale = {"log": "log", "date": "datetime", "category": "categorical", "linear": "linear"}.get(
             getattr(axis, "type", None))
         chart[key] = chart_data.axis(_text(getattr(axis, "title", None)), values, scale)
-    return chart
+    missing = plotly_places.untold(traces, _array)
+    return {**chart, "missing": missing} if missing else chart
 
 
 def _axis_of(layout, name):
@@ -170,7 +171,7 @@ def _are_names(values):
 
 
 def _areas(traces):
-    """Stacked ones stand on one another, which is told of those with the same places only."""
+    """Stacked ones stand on one another, which is told of those with the same places only: each has its own values, and where these start."""
     stacks, made = {}, []
     for trace in traces:
         ys = [chart_data.number(value) for value in _values(trace.y)]
@@ -181,8 +182,9 @@ def _areas(traces):
         tops = [start + height for start, height in zip(starts, ys)]
         stacks[trace.stackgroup] = (xs, tops)
         kept = chart_data.kept(tops, chart_data.POINTS_MAX)
-        points = [[xs[i], tops[i], *([starts[i]] if any(starts) else [])] for i in kept]
-        made.append({"label": trace.name or "", "points": points, **({} if len(kept) == len(xs) else {"sampled": True})})
+        points = [[xs[i], ys[i], *([starts[i]] if any(starts) else [])] for i in kept]
+        how = {**({"stacked": True, "columns": ["x", "value", "start"]} if any(starts) else {}), **({} if len(kept) == len(xs) else {"sampled": True})}
+        made.append({"label": trace.name or "", "points": points, **how})
     return made
 
 

@@ -3,16 +3,32 @@
 import sys
 
 import numpy
-from matplotlib import collections, patches
+from matplotlib import artist, collections, container, patches, quiver
 
 from hutch_runner import drawn
-from hutch_runner.legends import label_of
+from hutch_runner.legends import is_shown, label_of
 
 
 def areas(axes):
     """Returns `(collection, rows)` for each area; a row is an x, where the area begins there, and where it ends."""
-    found = ((one, _rows_of(one)) for one in axes.collections if isinstance(one, collections.PolyCollection))
+    found = ((one, _rows_of(one)) for one in axes.collections if isinstance(one, collections.PolyCollection) and is_shown(one))
     return [(one, rows) for one, rows in found if len(rows)]
+
+
+def upright(areas):
+    """Returns `(collection, rows, is_stacked)` for each area, whose rows begin at 0, or where an area before it ends, if one of their ends is there."""
+    ends, turned = set(), []
+    for one, rows in areas:
+        if _edge(rows, 1) not in ends and rows[:, 1].any() and (_edge(rows, 2) in ends or not rows[:, 2].any()):
+            rows = rows[:, [0, 2, 1]]
+        ends.add(_edge(rows, 2))
+        turned.append((one, rows))
+    starts = {_edge(rows, 1) for _, rows in turned}
+    return [(one, rows, _edge(rows, 1) in ends or _edge(rows, 2) in starts) for one, rows in turned]
+
+
+def _edge(rows, column):
+    return (rows[:, [0, column]] + 0.0).tobytes()  # -0.0 becomes 0.0
 
 
 def _rows_of(collection):
@@ -31,7 +47,7 @@ def _rows_of(collection):
 def events(axes):
     """Yields `(collection, xs, ys)` for each row of eventplot()."""
     for one in axes.collections:
-        if isinstance(one, collections.EventCollection):
+        if isinstance(one, collections.EventCollection) and is_shown(one):
             places = numpy.asarray(one.get_positions(), dtype=float)
             beside = numpy.full(len(places), float(one.get_lineoffset()))
             yield (one, places, beside) if one.is_horizontal() else (one, beside, places)
@@ -40,7 +56,7 @@ def events(axes):
 def hexagons(axes):
     """Yields `(collection, rows)` for each hexbin(); a row is the middle of a hexagon, and its value."""
     for one in axes.collections:
-        values = one.get_array() if isinstance(one, collections.PolyCollection) else None
+        values = one.get_array() if isinstance(one, collections.PolyCollection) and is_shown(one) else None
         if values is not None and len(one.get_paths()) == 1 and len(one.get_offsets()) == len(values) > 0:
             known = numpy.ma.filled(numpy.ma.asarray(values, dtype=float), numpy.nan)
             yield one, numpy.column_stack((one.get_offsets(), known))[known != 0]
@@ -49,7 +65,7 @@ def hexagons(axes):
 def outlines(axes):
     """Yields `(artists, is_sideways, edges, counts)` for each stairs() that begins at 0, as hist() has it."""
     for one in axes.patches:
-        if isinstance(one, patches.StepPatch):
+        if isinstance(one, patches.StepPatch) and is_shown(one):
             counts, edges, baseline = one.get_data()
             if baseline is None or numpy.all(numpy.asarray(baseline) == 0):
                 yield [one], one.orientation == "horizontal", list(map(float, edges)), list(map(float, counts))
@@ -87,3 +103,35 @@ def violins_of_seaborn(axes):
                     statistics.update(whislo=ends[0], whishi=ends[1])
                 yield [median[0], box[0], whiskers[0]], statistics, along == 1, float(median[across][0])
                 break
+
+
+def untold(axes, areas, error_bars):
+    """Names what stands beside the data of axes and is not told with it; `areas` and `error_bars`, ids of lines, are such."""
+    wholes = [one for one in axes.containers if isinstance(one, container.ErrorbarContainer)]
+    spans = (axes.get_xaxis_transform(), axes.get_yaxis_transform())  # along one axis, whatever the other shows
+    found = {
+        "error bars": any(one[2] for one in wholes) or any(
+            id(line) in error_bars and line.get_transform() == axes.transData and numpy.isfinite(line.get_xydata()).all() for line in axes.lines),
+        "areas": bool(areas),
+        "spans": any(artist.Artist.get_transform(one) in spans and is_shown(one) for one in axes.patches),
+        "lines of hlines() or vlines()": any(map(_is_of_lines, _free_lines(axes, wholes))),
+        "arrows": any(isinstance(one, (quiver.Quiver, quiver.Barbs)) and is_shown(one) for one in axes.collections),
+        "an inset": any(one.get_visible() and (one.lines or one.collections or one.patches or one.images) for one in axes.child_axes),
+    }
+    return ", ".join(name for name, is_there in found.items() if is_there)
+
+
+def _free_lines(axes, wholes):
+    """Collections of lines that are no parts of error bars, stems or violins."""
+    if drawn.violins(axes):
+        return []
+    parts = {id(part) for one in wholes for part in one[2]}
+    parts |= {id(one.stemlines) for one in axes.containers if isinstance(one, container.StemContainer)}
+    return [one for one in axes.collections if isinstance(one, collections.LineCollection) and id(one) not in parts and is_shown(one)
+            and not isinstance(one, collections.EventCollection) and one.get_transform() == axes.transData]
+
+
+def _is_of_lines(collection):
+    """Whether its lines run along an axis, as those of hlines() do and the edges of a graph do not."""
+    segments = collection.get_segments()
+    return bool(segments) and all(len(one) == 2 and (one[0] == one[1]).any() for one in segments)

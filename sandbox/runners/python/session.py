@@ -57,8 +57,8 @@ class Session:
         self.notes = endings.Notes(self.cells, self.packages, absent_programs.AbsentPrograms(), text_fonts.TextFonts(),
                                    workbook_formulas.WorkbookFormulas())
         builtins.display = self.display
-        builtins.input = refuse_input
-        WhenImported("getpass", lambda module: setattr(module, "getpass", refuse_password))
+        builtins.input = ask
+        WhenImported("getpass", watch_passwords)
 
     def serve(self):
         version = ".".join(map(str, sys.version_info[:3]))
@@ -113,14 +113,21 @@ class Session:
         if message.get("background"):
             done = self.end_as_script(done)
         else:
-            of_state = self.snapshots.take_note()
-            of_threads = self.late_threads.run_is_over(str(message.get("run_id", "")))
-            done = {**self.notes.add_to(done, of_state, of_threads), **({"of_state": of_state} if of_state else {})}
+            done = self.with_notes(done, str(message.get("run_id", "")))
         restore_environment(before)
         self.interrupts.run_is_over()
         self.channel.send({**done, "began_us": began_us, "ended_us": ended_us})
         self.frames.run_is_over()
         self.snapshots.run_is_over(str(message.get("run_id", "")))
+
+    def with_notes(self, done, run_id):
+        of_state = self.snapshots.take_note()
+        of_threads = self.late_threads.run_is_over(run_id)
+        try:
+            done = self.notes.add_to(done, of_state, of_threads)
+        except OSError:  # nothing can be opened any more
+            pass
+        return {**done, **({"of_state": of_state} if of_state else {})}
 
     def attempt(self, action):
         """Runs `action`; gives back what it raised, or None."""
@@ -185,7 +192,9 @@ class Session:
         return shown.Handle(self.display, display_id)
 
     def show(self, value, is_main_result, display_id=None, update=False):
-        if notebook.is_shown_by_itself(value) and not library_charts.is_figure(value):
+        if shown.is_widget(value) and not is_main_result and not library_charts.is_figure(value):
+            self.shown.add_widget(value, lambda: display.output_of(value, self.figures, False, self.notebook.formatted))
+        elif notebook.is_shown_by_itself(value) and not library_charts.is_figure(value):
             value._ipython_display_()
         else:
             output, picture = display.output_of(value, self.figures, is_main_result, self.notebook.formatted)
@@ -241,14 +250,32 @@ def leave_what_is_gone():
 
 
 _REFUSAL = "() cannot ask anybody here: put the value into the code, or pass it in env and read os.environ"
+_input, _fstat, _NULL_DEVICE = builtins.input, os.fstat, os.makedev(1, 3)
 
 
-def refuse_input(prompt="", /):
-    raise EOFError("input" + _REFUSAL)
+def ask(prompt="", /):
+    if _is_empty(sys.stdin):
+        raise EOFError("input" + _REFUSAL)
+    return _input(prompt)
 
 
-def refuse_password(prompt="Password: ", stream=None, **options):
-    raise EOFError("getpass.getpass" + _REFUSAL)
+def watch_passwords(getpass):
+    original = getpass.getpass
+
+    def ask_password(prompt="Password: ", stream=None, **options):
+        if _is_empty(sys.stdin):
+            raise EOFError("getpass.getpass" + _REFUSAL)
+        return original(prompt, stream, **options)
+
+    getpass.getpass = ask_password
+
+
+def _is_empty(stdin):
+    """Whether it is what the session has, rather than what the code has put there to be read."""
+    try:
+        return _fstat(stdin.fileno()).st_rdev == _NULL_DEVICE
+    except Exception:  # an object of the user's, which need not be a file
+        return False
 
 
 def enter_environment(changes):

@@ -4,7 +4,7 @@ import threading
 import warnings
 
 from hutch_runner.data_frames import FrameHere, as_frame, frame_of_rows
-from hutch_runner.engine import FrameSource, open_engine, way_to_frame
+from hutch_runner.engine import FrameSource, near_name, open_engine, way_to_frame
 
 
 class SQLError(Exception):
@@ -41,7 +41,7 @@ class VisibleFrames(FrameSource):
             if name in scope:
                 kind = type(scope[name]).__name__
                 return f"; and the variable {name} is no DataFrame, but of type {kind}{way_to_frame(name, kind)}"
-        return "; and no DataFrame of that name"
+        return near_name(name, map(str, filter(self.has, sum(map(list, self.scopes), [])))) or "; and no DataFrame of that name"
 
 
 _frames = VisibleFrames()

@@ -2,8 +2,11 @@
 
 What has been sent cannot be taken back. So a run that clears its outputs, or updates one by its
 display_id, as notebooks do, gives their last state; what it prints stays. A figure comes once, where it
-is shown and is the value of the last line, too, unless it looks different then.
+is shown and is the value of the last line, too, unless it looks different then. A widget, such as the bar of
+tqdm.notebook, comes as it is when the run ends.
 """
+
+import sys
 
 from hutch_runner.digests import digest_of
 
@@ -18,15 +21,18 @@ class Shown:
         self._cleared = cleared  # called with the output that stays, or None
         self._held = None  # [display_id, output, picture] of each; None: they are sent at once
         self._figures = []  # that this run has shown: with digests of how they looked
+        self._widgets = []  # that this run has shown, each with what makes its output
         self._is_cleared_by_next = False
         self._has_changed_some = False
 
     def begin(self, source):
         self._figures.clear()
+        self._widgets.clear()
         self._held = [] if self._has_changed_some or any(change in source for change in _CHANGES) else None
         self._is_cleared_by_next = False
 
     def end(self):
+        self._add_widgets()
         held, self._held = self._held or (), None
         self._figures.clear()
         for _, output, picture in held:
@@ -38,6 +44,8 @@ class Shown:
             self._hold()
         if self._is_cleared_by_next:
             self._clear(output)
+        if output["is_main_result"]:
+            self._add_widgets()
         if figure is not None and picture and not update and self._has_shown(figure, picture):
             if not output["is_main_result"]:
                 return
@@ -53,6 +61,22 @@ class Shown:
             self._held.append([display_id, output, picture])
         if len(self._held) > HELD_MAX:
             self.end()
+
+    def add_widget(self, widget, make_output):
+        """`make_output` gives the output and the picture of its state."""
+        if self._is_cleared_by_next:
+            self._clear(None)
+        # Loops close the bars of inner loops: they would be kept for nothing.
+        self._widgets = [one for one in self._widgets if one[0] is not widget and not _is_closed(one[0])]
+        self._widgets.append((widget, make_output))
+        if len(self._widgets) > HELD_MAX:
+            self._add_widgets()
+
+    def _add_widgets(self):
+        widgets, self._widgets = self._widgets, []
+        for widget, make_output in widgets:
+            if not _is_closed(widget):
+                self.add(*make_output())
 
     def _has_shown(self, figure, picture):
         digest = digest_of(picture)
@@ -78,7 +102,18 @@ class Shown:
         self._is_cleared_by_next = False
         self._held.clear()
         self._figures.clear()
+        self._widgets.clear()
         self._cleared(next_output)
+
+
+def is_widget(value):
+    """Whether it is one of ipywidgets, whose state code changes after it is shown."""
+    module = sys.modules.get("ipywidgets")
+    return module is not None and isinstance(value, getattr(module, "Widget", ()))
+
+
+def _is_closed(widget):
+    return getattr(widget, "comm", widget) is None
 
 
 class Handle:

@@ -52,23 +52,18 @@ class TextFonts:
         if of_pdf:
             lacks, letters = ({char: None for pair in of_pdf.values() for char in pair[place]} for place in (0, 1))
             has = "has" if len(of_pdf) == 1 else "have"
-            told.append(f"PDF's {', '.join(of_pdf)} {has} no {_shown(lacks)}, which became boxes: {self._way(lacks, letters, *_IN_PDF)}")
+            told.append(f"PDF's {', '.join(of_pdf)} {has} no {_shown(lacks)}, which became boxes: {self._way(lacks, letters, *_IN_PDF, self._fonts_alone)}")
         lacks, self._of_opencv = self._of_opencv, {}
         if lacks:
             told.append(f"cv2.putText() has ASCII only, so {_shown(lacks)} became question marks: PIL's ImageDraw writes them (Image.fromarray(image))")
         return "; ".join(told)
 
-    def _way(self, lacks, letters, in_one, in_parts):
+    def _way(self, lacks, letters, in_one, in_parts, fonts=None):
         """Also for the letters beside those that are lacking: a font that has those alone would be no better."""
-        parts, rest = [], letters
-        while rest and len(parts) < _PARTS_MAX and (best := self._best(rest)) is not None:
-            left = self._lacks_of(best, rest)
-            if len(left) == len(rest):
-                break
-            parts.append(({char: None for char in rest if char not in left}, best.path))
-            rest = left
+        fonts = self._fonts if fonts is None else fonts
+        parts, rest = self._parts(letters, fonts)
         nowhere = {char: None for char in rest if char in lacks}
-        for font in self._fonts:
+        for font in fonts:
             nowhere = self._lacks_of(font, nowhere)
         if not parts or len(nowhere) == len(lacks):
             return "no font here has them"
@@ -77,6 +72,24 @@ class TextFonts:
             return in_one.format(path=path, name=os.path.basename(path).partition(".")[0].partition("_")[0])
         way = in_parts.format(parts="; ".join(f"{_shown(chars)}: {path}" for chars, path in parts))
         return f"{way}; no font here has {_shown(nowhere)}" if nowhere else way
+
+    def _parts(self, letters, fonts):
+        """Pairs of characters and the path of a font that has them, and the characters that are in none of these."""
+        found, rest = [], letters
+        while rest and len(found) < _PARTS_MAX and (best := self._best(rest, fonts)) is not None:
+            left = self._lacks_of(best, rest)
+            if len(left) == len(rest):
+                break
+            found.append(best)
+            rest = left
+        scripts, parts = {}, {font: {} for font in found}
+        for char in (char for char in letters if char not in rest):
+            scripts.setdefault(_script_of(char), []).append(char)
+        for chars in scripts.values():  # A word whose letters are in one of the fonts is not torn apart.
+            fullest = sorted(found, key=lambda font: len(self._lacks_of(font, chars)))
+            for char in chars:
+                parts[next(font for font in fullest if not self._lacks_of(font, char))][char] = None
+        return [(chars, font.path) for font, chars in parts.items() if chars], rest
 
     def _watch_pictures(self, module):
         kind = module.FreeTypeFont
@@ -111,17 +124,23 @@ class TextFonts:
         for known, chars in zip(of_fonts.setdefault(name, ({}, {})), (lacks, (char for char in text if not char.isascii() and _has_shape(char)))):
             known.update(dict.fromkeys(chars))
 
-    def _best(self, text):
+    def _best(self, text, fonts=None):
         """The font that has most of it."""
-        return min(self._fonts, key=lambda font: len(self._lacks_of(font, text)), default=None)
+        return min(fonts or self._fonts, key=lambda font: len(self._lacks_of(font, text)), default=None)
 
     @functools.cached_property
     def _fonts(self):
         from PIL import ImageFont
         return [ImageFont.truetype(path, _PROBE_SIZE) for path in files()]
 
+    @functools.cached_property
+    def _fonts_alone(self):
+        """The fonts as a PDF has them: PIL makes an accented letter of a letter and an accent, where it can."""
+        from PIL import ImageFont
+        return [ImageFont.truetype(path, _PROBE_SIZE, layout_engine=ImageFont.Layout.BASIC) for path in files()]
+
     def _lacks_of(self, font, text):
-        key = (*font.getname(), font.path if isinstance(font.path, str) else "")
+        key = (*font.getname(), font.path if isinstance(font.path, str) else "", getattr(font, "layout_engine", None))
         if key not in self._probes:
             probe = font.font_variant(size=_PROBE_SIZE)
             self._probes[key] = probe, self._picture(probe, _NO_CHARACTER)
@@ -184,6 +203,14 @@ def _has_shape(char):
     from unicodedata import category  # which nothing else needs
 
     return category(char) not in _NOT_ALONE
+
+
+def _script_of(char):
+    """Roughly: the first word of its name, for letters of alphabets."""
+    from unicodedata import category, name
+
+    first = name(char, "").partition(" ")[0]
+    return first if category(char) in ("Lu", "Ll") else char
 
 
 def _is_in(font, char):

@@ -7,38 +7,73 @@ say more than is computed here. The same in JavaScript: ../javascript/vega_chart
 import math
 import re
 
-from hutch_runner import chart_data
+from hutch_runner import chart_data, vega_drawn
 
 _KINDS = {"line": "line", "area": "line", "trail": "line", "point": "scatter", "circle": "scatter",
           "square": "scatter", "tick": "scatter", "bar": "bar", "arc": "pie", "boxplot": "box", "rect": "heatmap"}
 _AGGREGATES = {"count": len, "sum": sum, "mean": lambda v: sum(v) / len(v), "average": lambda v: sum(v) / len(v),
                "min": min, "max": max, "median": lambda v: chart_data.box("", v)["median"]}
 _ELSEWHERE = ("x2", "y2", "theta2", "row", "column", "facet")  # channels by which marks stand or end where no rule here has them
+_CONCATS = ("hconcat", "vconcat", "concat")
 _BIN_OPTIONS = {"maxbins": 1, "step": 1e-300, "minstep": 0}  # and the least that one may be; beside these, `nice`
 _TIME_UNITS = {"year": (4, "-01-01", "year"), "yearmonth": (7, "-01", "year-month"), "yearmonthdate": (10, "", "year-month-date")}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]+)?")  # without a zone: in another it may be another day
 
 
 def chart_of(spec):
-    return chart_data.composite(_title(spec), list(_charts(spec, {}, spec.get("datasets") or {})))
+    side_by_side = []  # names of those without data, or None for each that has some
+    chart = chart_data.composite(_title(spec), list(_charts(spec, {}, spec.get("datasets") or {}, side_by_side)))
+    untold = [name for name in side_by_side if name]
+    return {**chart, "missing": f"{len(untold)} of {len(side_by_side)} charts ({', '.join(untold)})"} if chart and untold else chart
 
 
-def _charts(spec, above, datasets, depth=0):
+def _charts(spec, above, datasets, side_by_side, depth=0):
     """Layers and concatenations take data and encodings from what they stand in."""
     if not isinstance(spec, dict) or depth > 20 or "transform" in spec or "facet" in spec or "repeat" in spec:
         return
     here = {"data": spec.get("data", above.get("data")), "title": _title(spec) or above.get("title", ""),
-            "encoding": {**above.get("encoding", {}), **(spec.get("encoding") or {})}}
-    for part in ("layer", "hconcat", "vconcat", "concat"):
+            "encoding": {**above.get("encoding", {}), **vega_drawn.with_plain_fields(spec.get("encoding") or {})}}
+    for part in ("layer", *_CONCATS):
         for one in spec.get(part) or ():
-            yield from _charts(one, here, datasets, depth + 1)
+            made = [chart for chart in _charts(one, here, datasets, side_by_side, depth + 1) if chart["elements"]]
+            if part in _CONCATS and not any(inner in one for inner in _CONCATS):
+                side_by_side.append(None if made else _name_of(one))
+            yield from made
     if "mark" in spec:
-        rows = _rows(here["data"], datasets)
-        mark = spec["mark"].get("type") if isinstance(spec["mark"], dict) else spec["mark"]
-        rows = _in_time_units(rows, _fields_of(here["encoding"]))
-        extent = spec["mark"].get("extent", 1.5) if mark == "boxplot" and isinstance(spec["mark"], dict) else 1.5
-        if rows and mark in _KINDS and extent == 1.5 and _is_computed(_KINDS[mark], here["encoding"], rows):
-            yield _chart(_KINDS[mark], here, rows)
+        yield from _unit(spec, here, datasets)
+
+
+def _unit(spec, here, datasets):
+    mark, encoding = _mark_of(spec), here["encoding"]
+    rows = _in_time_units(_rows(here["data"], datasets), _fields_of(encoding))
+    extent = spec["mark"].get("extent", 1.5) if mark == "boxplot" and isinstance(spec["mark"], dict) else 1.5
+    if rows and mark in _KINDS and extent == 1.5 and _is_computed(_KINDS[mark], encoding, rows) and not vega_drawn.is_lost_on_log(mark, encoding):
+        if mark == "bar":
+            rows = _in_drawn_order(rows, encoding)
+        yield _chart(_KINDS[mark], here, rows)
+
+
+def _in_drawn_order(rows, encoding):
+    x, y = (encoding.get(name) if isinstance(encoding.get(name), dict) else {} for name in "xy")
+    along, value = _along_and_value(x, y)
+    return rows if _is_binned(along) else vega_drawn.in_drawn_order(rows, along, value, _AGGREGATES)
+
+
+def _mark_of(spec):
+    return spec["mark"].get("type") if isinstance(spec["mark"], dict) else spec["mark"]
+
+
+def _name_of(spec):
+    """Names a chart without data beside others: by its mark, and what there is no rule for."""
+    unit, words = spec, []
+    while "mark" not in unit and isinstance(inner := unit.get("spec") or next(iter(unit.get("layer") or ()), None), dict):
+        words += ["faceted"] if "facet" in unit else ["repeated"] if "repeat" in unit else []
+        unit = inner
+    every = _fields_of(unit.get("encoding") or {})
+    words += ["normalized"] if any(one.get("stack") == "normalize" for one in every) else []
+    words.append(str(_mark_of(unit)) if "mark" in unit else "chart")
+    units = [f"{one['timeUnit']}({one.get('field')})" for one in every if isinstance(one.get("timeUnit"), str)]
+    return " ".join(words + (["of", units[0]] if units else []))
 
 
 def _rows(data, datasets):

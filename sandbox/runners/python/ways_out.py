@@ -2,7 +2,7 @@
 
 import os
 import sys
-from errno import EACCES, ENOENT, ENOTDIR, EPERM, EROFS
+from errno import EACCES, EMFILE, ENOENT, ENOTDIR, EPERM, EROFS
 
 from hutch_runner import absent_programs, frame_runs, imported_files, installs, process_mains, text_fonts
 from hutch_runner.index_names import index_name_of, words_in_place_of
@@ -11,6 +11,7 @@ from hutch_runner.standard_modules import loaded
 
 _MISSING = Pattern(r"Missing optional dependency '(\w+)'|^(\w+) not found, please install it")
 _UNDEFINED = Pattern(r"name '(\w+)' is not defined")
+_OF_HISTORY = Pattern(r"name '(In|Out|_{2,3}|_\d+|_[io]h|_i{1,3}|_i\d+)' is not defined")
 _NOT_THERE = {EACCES, ENOENT, ENOTDIR, EPERM, EROFS}
 _told_how_to_get = False  # to this interpreter's user, who need not read that with each module
 
@@ -45,8 +46,11 @@ def _way_to_get(failure, message):
 
 
 def _words_for_installing(package, index_name):
+    name = f", where it is called {index_name}" if index_name else " under the name that the index has for it"
+    if asked := os.environ.get("HUTCH_ASK_pip"):
+        return (f"this Python has no {package}: install_packages installs it{name}, in a session that create_session makes with network "
+                f'{{"allow": ["{asked}"]}}, not in this one')
     if "HUTCH_NETWORK" in os.environ:
-        name = f", where it is called {index_name}" if index_name else " under the name that the index has for it"
         return f"this Python has no {package}: install_packages installs it{name}, if the session's network policy allows that"
     global _told_how_to_get
     if _told_how_to_get:
@@ -82,6 +86,12 @@ def _way_to_bring(failure, message):
     return foreign_paths.way_in(message, is_missing=isinstance(failure, FileNotFoundError)) if is_of_files else ""
 
 
+def _way_to_close(failure, _message):
+    if not isinstance(failure, OSError) or failure.errno != EMFILE:
+        return ""
+    return "(a process has as many files open as limits.open_files allows: `with open(...)` closes each, or create_session with more)\n"
+
+
 def _way_to_decode(failure, _message):
     """The encoding that a text may have."""
     if not isinstance(failure, UnicodeDecodeError):
@@ -102,6 +112,13 @@ def _way_to_name(failure, _message):
 
     near = near_labels.near_labels(failure)
     return f"({near})\n" if near else ""
+
+
+def _way_to_remember(failure, message):
+    """Says what notebooks have the results of earlier cells under, and hutch does not keep."""
+    if type(failure) is not NameError or not _OF_HISTORY.match(message):
+        return ""
+    return "(no Out, In, _1 or __ is kept here: give a value a name, or take the last one by `_`; %history prints the code of the cells)\n"
 
 
 def _way_to_format(failure, message):
@@ -241,5 +258,5 @@ def _last_line_of(failure):
     return _last_frame_of(failure).line or ""
 
 
-_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_decode, _way_to_name, _way_to_format, _way_to_query, _way_to_reload,
+_WAYS = (_way_to_get, _way_to_await, _way_to_write, _way_to_bring, _way_to_close, _way_to_decode, _way_to_name, _way_to_remember, _way_to_format, _way_to_query, _way_to_reload,
          _way_to_share, _way_to_map, _way_to_show, _way_to_open, _way_to_run)

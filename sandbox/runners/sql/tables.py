@@ -21,6 +21,7 @@ NAMES_CHARACTERS = 400  # columns that are not shown are named in so many
 CUT_NAMES_CHARACTERS = 60
 BLOB_BYTES = 32
 ROWS_AT_ONCE = 500
+PLAN_COLUMNS = ["explain_key", "explain_value"]  # so DuckDB calls them
 DECIMAL_DIGITS_EXACT = 15  # a double has so many
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
@@ -68,7 +69,8 @@ class Table:
             footer += f", the first {len(first)} and the last {len(last)} shown" if last else f", {len(first)} shown"
         named = f"; not shown: {names_in_short(not_shown, NAMES_CHARACTERS)} (name the columns you need)" if not_shown else ""
         named += self._words_of_cut_texts([*first, *last], not_shown)
-        output = make_output(f"{text}({footer}{note}{named})", as_html(self.names, [*first, *last], f"({footer}{note})"), data)
+        markup = as_html(self.names, [*first, *last], f"({footer}{note})")
+        output = make_output(f"{text}({footer}{note}{named})", markup, data) if self.names != PLAN_COLUMNS else plan_output(self.rows, data)
         if saved:
             output["formats"].append("csv")
             output["csv"] = path
@@ -131,6 +133,15 @@ class Table:
         if kinds == {int, float}:
             kinds = {float}
         return _TYPES.get(kinds.pop(), "") if len(kinds) == 1 else ""
+
+
+def plan_output(rows, data):
+    """Shows the text of EXPLAIN in its own lines."""
+    text = "\n".join(str(value).rstrip() for _, value in rows)
+    if len(text) > CHARACTERS_TEXT:
+        end = text.rfind("\n", 0, CHARACTERS_TEXT)
+        text = f"{text[:end if end > 0 else CHARACTERS_TEXT]}\n... (of {len(text)} characters)"
+    return make_output(text, f"<pre>{html.escape(text)}</pre>", data)
 
 
 def make_output(text, markup=None, data=None):

@@ -141,6 +141,18 @@ def test_status_and_messages(bash, code, status, stderr):
     assert stderr in ended.stderr if stderr else ended.stderr == ""
 
 
+@pytest.mark.parametrize("code, printed", [
+    ("trap 'echo x' USR1; trap -p USR1", "trap -- 'echo x' SIGUSR1\n"),
+    ("trap 'rm -f $x' EXIT INT TERM; trap -p; trap -", "trap -- 'rm -f $x' EXIT\ntrap -- 'rm -f $x' SIGINT\ntrap -- 'rm -f $x' SIGTERM\n"),
+    ("old=$(trap -p INT); trap 'echo i' INT; eval \"$old\"; trap -p INT; trap - INT; trap -p INT", "trap -- 'echo i' SIGINT\n"),
+    ("trap 'echo \"it'\\''s\"' EXIT; x=$(trap -p EXIT); trap - EXIT; eval \"$x\"", "it's\n"),
+    ("trap 'echo outer' EXIT; (trap 'echo inner' EXIT; trap -p EXIT); trap -p 0; trap - EXIT", "trap -- 'echo inner' EXIT\ninner\ntrap -- 'echo outer' EXIT\n"),
+    ("trap -p NOSUCH 2>/dev/null || echo $?", "1\n"),
+])
+def test_trap_shows_the_traps_of_the_user(bash, code, printed):
+    assert bash(code).stdout == printed
+
+
 @pytest.mark.parametrize("trap, code, printed, status", [
     ("trap 'echo error; exit 1' ERR", "", "fine\n", 0),
     ("trap 'echo error' ERR", "", "fine\n", 0),

@@ -1,6 +1,8 @@
 """Charts of the libraries beside matplotlib, and heatmaps; the schema is sandbox/runners/CHARTS.md."""
 
+import itertools
 import json
+import re
 
 import pytest
 
@@ -68,7 +70,8 @@ def test_stems_are_one_line(python):
     ("go.Histogram(x=[7, 8], y=['p', 'q'], orientation='h')", "histogram",
      [{"from": "p", "to": "p", "count": 1}, {"from": "q", "to": "q", "count": 1}]),
     ("[go.Scatter(x=[1, 2], y=[3, 4], stackgroup='s', name='s'), go.Scatter(x=[1, 2], y=[1, 1], stackgroup='s', name='t')]", "area",
-     [{"label": "s", "points": [[1, 3], [2, 4]]}, {"label": "t", "points": [[1, 4, 3], [2, 5, 4]]}]),
+     [{"label": "s", "points": [[1, 3], [2, 4]]},
+      {"label": "t", "points": [[1, 1, 3], [2, 1, 4]], "stacked": True, "columns": ["x", "value", "start"]}]),
     ("[go.Bar(x=['p'], y=[1]), go.Bar(x=['p'], y=[2], visible='legendonly')]", "bar", [{"label": "p", "value": 1}]),
     ("go.Box(y=[1, 2, 3, 4, 50], name='g', boxpoints=False)", "box", [{**PLOTLY_BOX, "max": 50, "outliers": []}]),
 ])
@@ -252,6 +255,58 @@ def test_plotly_with_several_axes(extras):
     assert [c["type"] for c in chart["elements"][0]["charts"]] == ["line", "bar"]
 
 
+def test_stacked_areas_of_plotly_have_their_own_values(extras):
+    code = ("import io, numpy as np, pandas as pd, plotly.express as px\nfrom PIL import Image\n"
+            "f = px.area(pd.DataFrame({'x': [1, 2, 3] * 3, 'y': [1, 2, 3, 4, 5, 6, 1, 1, 1], 'g': list('aaabbbccc')}), x='x', y='y', color='g')\nf")
+    elements = main_chart(extras, code)["elements"]
+    assert [[point[1] for point in one["points"]] for one in elements] == [[1, 2, 3], [4, 5, 6], [1, 1, 1]]
+    assert [[point[2:] for point in one["points"]] for one in elements] == [[[]] * 3, [[1], [2], [3]], [[5], [7], [9]]]
+    drawn = ("from hutch_runner import chart_pictures, plotly_charts\nchart = plotly_charts.chart_of(f)\n"
+             "chart['elements'] = chart['elements'][{}:]\npicture = Image.open(io.BytesIO(chart_pictures.draw(chart))).convert('RGB')\n"
+             "max(np.argwhere(np.asarray(picture)[:, 300].std(axis=1) > 20)[:, 0]) - min(np.argwhere(np.asarray(picture)[:, 300].std(axis=1) > 20)[:, 0])")
+    assert int(extras.run(drawn.format(2)).text.strip("np.int64()")) < 100, "the last is a thin strip, wherever it stands"
+
+
+GRID = "pd.DataFrame({'x': [1, 2] * 4, 'y': range(8), 'g': list('ppqq') * 2, 'h': list('rrrrssss')})"
+SUBPLOTS = "from plotly.subplots import make_subplots\nf = make_subplots"
+
+
+@pytest.mark.parametrize("code, titles", [
+    ("px.bar(frame, x='x', y='y', facet_col='g')", ["g=p", "g=q"]),
+    ("px.scatter(frame, x='x', y='y', facet_row='h')", ["h=r", "h=s"]),
+    ("px.line(frame, x='x', y='y', facet_col='g', facet_row='h')", ["g=p, h=r", "g=q, h=r", "g=p, h=s", "g=q, h=s"]),
+    ("px.bar(frame, x='x', y='y', facet_col='y', facet_col_wrap=3)", [f"y={i}" for i in range(8)]),
+    (SUBPLOTS + "(2, 2, subplot_titles=('A', '', 'C', 'D'))\nfor i in range(4): f.add_bar(y=[1], row=i // 2 + 1, col=i % 2 + 1)\nf", ["A", "", "C", "D"]),
+    (SUBPLOTS + "(2, 1, subplot_titles=('A', ''))\nf.add_bar(y=[1], row=1, col=1); f.add_bar(y=[1], row=2, col=1)\nf", ["A", ""]),
+    (SUBPLOTS + "(1, 2, subplot_titles=('A', 'B'), specs=[[{'type': 'domain'}] * 2])\nf.add_pie(values=[1], row=1, col=1); f.add_pie(values=[1], row=1, col=2)\nf",
+     ["A", "B"]),
+    (SUBPLOTS + "(1, 2)\nf.add_bar(y=[1], row=1, col=1); f.add_bar(y=[1], row=1, col=2)\n_ = f.add_annotation(x=1, y=1, text='peak')\nf", ["", ""]),
+])
+def test_plots_of_plotly_have_the_titles_at_their_edges(extras, code, titles):
+    chart = main_chart(extras, f"import pandas as pd, plotly.express as px\nframe = {GRID}\n{code}")
+    assert sorted(one["title"] for one in chart["elements"][0]["charts"]) == sorted(titles)
+
+
+def test_the_title_of_a_figure_with_one_plot_is_its_own(extras):
+    assert main_chart(extras, f"import pandas as pd, plotly.express as px\npx.bar({GRID}, x='x', y='y', title='T', facet_col=['one'] * 8)")["title"] == "T"
+
+
+@pytest.mark.parametrize("figure, missing", [
+    ("px.bar(frame, x='x', y='y', error_y='y')", "error bars"), ("px.line(frame, x='x', y='y', error_x=[.1] * 8)", "error bars"),
+    ("go.Figure(go.Scatter(y=[1, 2], error_y={'type': 'percent', 'value': 10}))", "error bars"),
+    ("go.Figure(go.Scatter(y=[1, 2], error_y={'array': [1, 1], 'visible': False}))", None),
+    ("px.scatter(frame, x='x', y='y', color='y', size='y')", "colours by value, sizes by value"),
+    ("px.scatter(frame, x='x', y='y', color='y', symbol='y')", "colours by value"), ("px.bar(frame, x='x', y='y', color='y')", "colours by value"),
+    ("px.scatter(frame, x='x', y='y', color='g')", None), ("go.Figure(go.Bar(y=[1, 2], marker_color=['red', 'blue']))", None),
+    ("go.Figure(go.Scatter(y=[1, 2], marker_size=9))", None), ("px.pie(names=['a'], values=[1], color_discrete_sequence=['red'])", None),
+    ("px.bar(frame, x='x', y='y', animation_frame='h')", "1 of 2 frames"),
+    ("px.scatter(frame, x='x', y='y', size='y', animation_frame='y')", "sizes by value, 7 of 8 frames"),
+])
+def test_plotly_says_what_its_data_leaves_out(extras, figure, missing):
+    chart = main_chart(extras, f"import pandas as pd, plotly.express as px, plotly.graph_objects as go\nframe = {GRID}\n{figure}")
+    assert chart.get("missing") == missing
+
+
 A = {"field": "a", "type": "nominal"}
 B = {"field": "b", "type": "quantitative"}
 VEGA = [
@@ -332,6 +387,79 @@ def test_altair(extras, part, kind, elements):
     output = extras.run(f"import altair as alt\nnull, true = None, True\nalt.Chart.from_dict({json.dumps(vega_lite(part))})").main
     check_vega(output, kind, elements)
     assert "html" in output["formats"]
+
+
+ALTAIR = """
+import io, altair as alt, pandas as pd, vl_convert
+from PIL import Image
+frame = pd.DataFrame({'k': list('dabcabe'), 'v': [5, 10, 100, 5, 2, 3, 5], 'c': list('xyyzxyz'), 'Umsatz.2024': range(1, 8), 'b [€]': range(1, 8), "it's": range(1, 8)})
+def has_marks(chart):
+    try: picture = Image.open(io.BytesIO(vl_convert.vegalite_to_png(chart.to_dict()))).convert('RGB')
+    except ValueError: return False
+    return any(max(colour) - min(colour) > 60 for _, colour in picture.getcolors(1 << 20))
+bar = alt.Chart(frame).mark_bar()
+log, C = alt.Scale(type='log'), alt.Color('c', legend=None)
+"""
+
+
+@pytest.fixture
+def altair(extras):
+    assert extras.run(ALTAIR).ok
+    return extras
+
+
+@pytest.mark.parametrize("field", ["Umsatz.2024", "b [€]", "it's"])
+def test_fields_that_vega_takes_for_paths_are_told_and_not_as_data(altair, field):
+    altair.run(f"chart = bar.encode(x='k', y={field!r})")
+    lost = altair.run("chart").main
+    assert "chart" not in lost and f"for Vega {field!r} is a path into a value" in lost["text"]
+    advised = re.search(r"write ('.*:Q') ", lost["text"])[1]
+    assert altair.run(f"has_marks(chart), has_marks(bar.encode(x='k', y={advised}))").text == "(False, True)"
+    drawn = altair.run(f"bar.encode(x='k', y={advised})").main
+    assert "Vega" not in drawn["text"] and [one["value"] for one in drawn["chart"]["elements"]] == list(range(1, 8))
+
+
+@pytest.mark.parametrize("encoded, is_drawn", [
+    ("y=alt.Y('v', scale=log)", False), ("y=alt.Y('v', scale=log), color=C", False), ("y=alt.Y('sum(v)', scale=log), color=C", False),
+    ("y=alt.Y('v', scale=log, stack='zero')", False), ("y=alt.Y('v', scale=log, stack=None)", True), ("y=alt.Y('sum(v)', scale=log)", True),
+    ("y=alt.Y('v', scale=alt.Scale(type='symlog'))", True)])
+def test_stacks_on_a_logarithmic_axis_are_not_drawn_and_not_told(altair, encoded, is_drawn):
+    for mark in ("bar", "area"):
+        altair.run(f"chart = alt.Chart(frame).mark_{mark}().encode(x='k', {encoded})")
+        output = altair.run("chart").main
+        assert altair.run("has_marks(chart)").text == str(is_drawn), mark
+        assert ("chart" in output, "logarithmic axis" in output["text"]) == (is_drawn, not is_drawn), mark
+
+
+def test_charts_of_altair_that_have_no_data_beside_others_are_named(altair):
+    altair.run("good = bar.encode(x='k', y='v')\nhours = alt.Chart(pd.DataFrame({'t': pd.to_datetime(['2024-01-01 10:00']), 'v': [1]})).mark_line()\n"
+               "rest = [hours.encode(x='hours(t):O', y='v'), alt.Chart(frame).mark_errorbar().encode(x='k', y='v'), bar.encode(x='k', y=alt.Y('v', stack='normalize')),\n"
+               "        good.facet('c')]")
+    chart = altair.run("alt.concat(good, good.mark_point(), *rest)").main["chart"]
+    assert chart["missing"] == "4 of 6 charts (line of hours(t), errorbar, normalized bar, faceted bar)"
+    assert altair.run("good & rest[1]").main["chart"]["missing"] == "1 of 2 charts (errorbar)"
+    assert altair.run("(good | rest[1]) & (good + rest[1])").main["chart"]["missing"] == "1 of 3 charts (errorbar)"
+    assert "missing" not in altair.run("good | good").main["chart"] and "chart" not in altair.run("rest[1] | rest[2]").main
+
+
+def test_bars_are_told_in_the_order_in_which_they_are_drawn(altair):
+    altair.run("import re\ndef names(chart): return re.findall('>([a-e])</text>', re.search('X-axis.*?role-axis-label.*?</g>', vl_convert.vegalite_to_svg(chart.to_dict()), re.S)[0])")
+    for sort, value, color in itertools.product(("'-y'", "'y'", "'descending'", "['b', 'e', 'c']"), ("v", "sum(v)", "count()", "max(v)", "mean(v)"), ("", ", color='c'")):
+        altair.run(f"chart = bar.encode(x=alt.X('k', sort={sort}), y={value!r}{color})")
+        drawn = altair.run("names(chart)").text
+        assert drawn == str(altair.run("chart").main["chart"]["x"]["ticks"]), (sort, value, color)
+
+
+def test_altair_draws_the_files_of_the_session(altair):
+    altair.run("frame.to_csv('f.csv', index=False); frame.to_csv('f.tsv', index=False, sep='\\t'); frame.to_json('f.json', orient='records'); open('f.dat', 'w').close()\n"
+               "bars = lambda file: alt.Chart(file).mark_bar().encode(x='k:N', y='v:Q')")
+    empty = altair.run("bars('none.csv')")
+    assert "(there is no file 'none.csv', so the picture has no marks)" in empty.main["text"]
+    for shown in ("bars('f.csv')", "bars('f.tsv')", "bars('f.json')", "bars('f.csv') + bars('f.csv')", "bars('f.csv') | bars('f.csv')"):
+        ending = altair.run(shown)
+        assert "file" not in ending.main["text"] and len(ending.images[0]) > 1.2 * len(empty.images[0]) and "f.csv" not in ending.main["html"], shown
+    assert "write alt.Chart(pd.read_csv('f.dat'))" in altair.run("bars('f.dat')").main["text"]
+    assert "its data comes from a URL" in altair.run("bars('https://example.org/f.csv')").main["text"]
 
 
 def test_vega_lite_tells_the_ends_of_a_large_heatmap(shared_javascript):

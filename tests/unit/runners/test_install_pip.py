@@ -1,5 +1,6 @@
 """Tests what install_packages says of pip and npm: pip.py and npm.mjs with programs that say and do what a test wants."""
 
+import json
 import os
 import re
 import shutil
@@ -12,12 +13,36 @@ from runner_client import RUNNERS
 PIP = RUNNERS / "install" / "pip.py"
 
 
-def install(tmp_path, lines, status):
+def in_shell(*command, does=":"):
+    """A shell that starts the command after something of its own, as bash starts what install_packages runs."""
+    return ["/bin/bash", "--norc", "-c", f'{does}\n"$@"\nexit $?', "bash", *map(str, command)]
+
+
+def make_pip(tmp_path, code):
     package = tmp_path / "pip"
     package.mkdir()
     (package / "__init__.py").touch()
-    (package / "__main__.py").write_text(f"import sys\nprint({lines!r})\nsys.exit({status})\n")
-    return subprocess.run([sys.executable, str(PIP), "numpy"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    (package / "__main__.py").write_text(code)
+
+
+def install(tmp_path, lines, status):
+    make_pip(tmp_path, f"import sys\nprint({lines!r})\nsys.exit({status})\n")
+    return subprocess.run(in_shell(sys.executable, PIP, "numpy"), env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+
+
+def test_pip_has_the_sessions_own_places_and_bashs_indexes(tmp_path):
+    make_pip(tmp_path, "import json, os\nopen('seen', 'w').write(json.dumps(dict(os.environ)))\n")
+    own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path), "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_TARGET": "of-session"}
+    moved = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_DRY_RUN", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONUSERBASE",
+             "PYTHONNOUSERSITE", "HOME", "XDG_CONFIG_HOME")
+    kept = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONSTRAINT", "CFLAGS", "https_proxy")
+    does = f"export {' '.join(f'{name}=/by/bash' for name in (*moved, *kept))}; export PATH=/by/bash:$PATH; unset PIP_BREAK_SYSTEM_PACKAGES"
+    command = in_shell(sys.executable, "-E", PIP, "numpy", does=does)
+    assert subprocess.run(command, env=own, cwd=tmp_path, capture_output=True).returncode == 0
+    seen = json.loads((tmp_path / "seen").read_text())
+    assert {name: seen.get(name) for name in own} == own
+    assert [name for name in moved if name not in own and name in seen] == []
+    assert [seen.get(name) for name in kept] == ["/by/bash"] * len(kept)
 
 
 @pytest.mark.parametrize("lines", [
@@ -37,6 +62,34 @@ def test_a_failure_in_the_midst_does_not_say_that_nothing_is_installed(tmp_path,
     assert ending.returncode == 2 and "nothing" not in ending.stdout
     assert "some of these may be there now (numpy, torch)" in ending.stdout
     assert "ERROR: " in ending.stderr
+
+
+FRAMES = [f'        File "/tmp/pip-build-env/lib/mesonpy/__init__.py", line {n}, in _proc' for n in range(30)]
+
+
+@pytest.mark.parametrize("cause", [
+    "      ../../meson.build:41:0: ERROR: Unknown compiler(s): [['gfortran'], ['flang']]",
+    "      foo.c:3:10: fatal error: mysql.h: No such file or directory",
+    "      error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory",
+    "      ModuleNotFoundError: No module named 'Cython'",
+    "      Exception: pg_config executable not found",
+    "      /bin/sh: 1: cmake: not found",
+    "      /usr/bin/ld: cannot find -lblas: No such file or directory",
+    "      CMake Error at CMakeLists.txt:5 (project):",
+    "      cargo, the Rust package manager, is not installed or is not on PATH."])
+def test_a_failed_build_names_its_cause(tmp_path, cause):
+    """Wherever in what the build says it stands."""
+    end = ["      subprocess.CalledProcessError: Command '['meson']' returned non-zero exit status 1.", "      [end of output]",
+           "  note: This error originates from a subprocess, and is likely not a problem with pip.", "ERROR: Failed to build 'scipy'"]
+    ending = install(tmp_path, "\n".join(["  error: subprocess-exited-with-error", *FRAMES, cause, *FRAMES, *end]), 1)
+    assert cause in ending.stderr and "ERROR: Failed to build 'scipy'" in ending.stderr and len(ending.stderr.splitlines()) <= 13, ending.stderr
+    assert "the whole of it is in /tmp/install_packages.log" in ending.stderr
+
+
+def test_of_many_errors_the_first_are_told(tmp_path):
+    errors = [f"      a.c:{n}: error: unknown type {n}" for n in range(100)]
+    ending = install(tmp_path, "\n".join([*errors, *FRAMES, "ERROR: Failed to build"]), 1)
+    assert ending.stderr.startswith(errors[0]) and errors[-1] in ending.stderr and len(ending.stderr.splitlines()) <= 13, ending.stderr
 
 
 def test_warnings_after_an_install_are_few(tmp_path):
@@ -80,12 +133,9 @@ LOG = ["Collecting numpy", "  Downloading numpy-2.1.0-cp311-manylinux.whl (16.3 
 
 
 def run_pip(tmp_path, lines, **constants):
-    package = tmp_path / "pip"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "__main__.py").write_text(f"for line in {lines!r}: print(line, flush=True)\n")
+    make_pip(tmp_path, f"for line in {lines!r}: print(line, flush=True)\n")
     script = script_of(tmp_path, "pip.py", LOG=repr(str(tmp_path / "log")), **constants)
-    return subprocess.run([sys.executable, str(script), "numpy"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True)
+    return subprocess.run(in_shell(sys.executable, script, "numpy"), env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True)
 
 
 def test_pip_is_progress_and_then_few_lines(tmp_path):
@@ -118,8 +168,10 @@ const add = (name, version) => {
   fs.writeFileSync(`node_modules/${name}/package.json`, JSON.stringify({ name, version, main: 'index.js' }));
   fs.writeFileSync(`node_modules/${name}/index.js`, `module.exports = '${name} ${version}'`);
 };
+console.error(process.env.WARNS ?? '');
+fs.writeFileSync('environment', JSON.stringify(process.env));
 const end = () => {
-  if (process.env.FAILS) { console.error('npm error code E404\\nnpm error 404 Not Found\\n' + 'npm error more\\n'.repeat(50)); process.exit(1); }
+  if (process.env.FAILS) { console.error('npm error code E404\\nnpm error 404 Not Found\\n' + 'npm error more\\n'.repeat(50) + (process.env.CAUSE ?? '')); process.exit(1); }
   add('lodash', '4.17.21'); add('@scope/kit', '1.0.0'); for (let n = 0; n < 30; n++) add('needed' + n, '2.' + n);
   fs.writeFileSync('package.json', JSON.stringify({ dependencies: { lodash: '^4', '@scope/kit': '^1' } }));
 };
@@ -139,9 +191,9 @@ def npm(tmp_path):
     (tmp_path / "bin/npm").chmod(0o755)
     script = script_of(tmp_path, "npm.mjs", FOLDER=repr(str(tmp_path / "workspace")), LOG=repr(str(tmp_path / "log")), QUIET_MS="0", NEWEST_EVERY_MS="5")
 
-    def start(**variables):
+    def start(does=":", **variables):
         environment = {**os.environ, "PATH": f"{tmp_path}/bin:/usr/bin:/bin", **variables}
-        return subprocess.Popen(["/usr/bin/node", str(script), "lodash", "@scope/kit"], cwd=tmp_path / "elsewhere", env=environment, bufsize=0,
+        return subprocess.Popen(in_shell("/usr/bin/node", script, "lodash", "@scope/kit", does=does), cwd=tmp_path / "elsewhere", env=environment, bufsize=0,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     return start
@@ -157,7 +209,7 @@ def test_npm_is_progress_and_then_few_lines(npm, tmp_path):
     # In the order of the folder.
     assert re.fullmatch(rf"Installed @scope/kit 1.0.0, lodash 4.17.21 into {tmp_path}/workspace/node_modules in \d+ s", lines[0]), lines
     assert lines[1].startswith("With needed0 2.0, ") and lines[1].endswith(" and 18 more, which they need") and len(lines) == 2, lines
-    assert (tmp_path / "log").read_text().count("\n") == 300
+    assert (tmp_path / "log").read_text().count("\n") == 301
     ran_in = (tmp_path / "workspace/ran-in").read_text()
     assert ran_in.startswith(f"{tmp_path}/workspace install ") and ran_in.endswith(" lodash @scope/kit"), "wherever bash is"
 
@@ -174,4 +226,57 @@ def test_npms_failure_is_its_first_lines(npm, tmp_path):
     process = npm(FAILS="1")
     said, errors = (part.decode() for part in process.communicate())
     assert process.returncode == 1 and said.rpartition("\r")[2] == "npm has failed\n"
-    assert len(errors.splitlines()) == 13 and f"the whole of it is in {tmp_path}/log" in errors
+    assert len(errors.splitlines()) < 13 and errors.startswith("npm error code E404\nnpm error 404 Not Found\n") and f"the whole of it is in {tmp_path}/log" in errors
+
+
+@pytest.mark.parametrize("cause", [
+    "npm error gyp ERR! find Python Python is not set", "npm error ../src/a.c:1:10: fatal error: cairo.h: No such file or directory",
+    "npm error /bin/sh: 1: make: not found", "npm error gyp ERR! stack Error: not found: make"])
+def test_a_failed_build_of_npms_names_its_cause(npm, cause):
+    assert f"{cause}\n" in npm(FAILS="1", CAUSE=cause).communicate()[1].decode()
+
+
+def test_npm_has_the_sessions_own_places_and_bashs_registry(npm, tmp_path):
+    moved = ("npm_config_prefix", "NPM_CONFIG_GLOBAL", "npm_config_location", "npm_config_dry_run", "NPM_CONFIG_OMIT", "PREFIX", "NODE_ENV", "NODE_PATH", "HOME")
+    kept = ("npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_cafile", "https_proxy")
+    process = npm(f"export {' '.join(f'{name}=/by/bash' for name in (*moved, *kept))}; PATH=/by/bash:$PATH", HOME=str(tmp_path), npm_config_prefix="/own")
+    assert process.communicate()[1] == b"" and process.returncode == 0
+    seen = json.loads((tmp_path / "workspace/environment").read_text())
+    assert {name: seen[name] for name in moved if name in seen} == {"npm_config_prefix": "/own", "HOME": str(tmp_path)}
+    assert [seen.get(name) for name in kept] == ["/by/bash"] * len(kept) and "/by/bash" not in seen["PATH"]
+
+
+ENGINES = """npm warn EBADENGINE Unsupported engine {
+npm warn EBADENGINE   package: 'better-sqlite3@13.2.0',
+npm warn EBADENGINE   required: { node: '>=22' },
+npm warn EBADENGINE   current: { node: 'v20.20.2', npm: '10.8.1' }
+npm warn EBADENGINE }
+npm WARN EBADENGINE Unsupported engine {
+npm WARN EBADENGINE   package: '@scope/kit@1.0.0-rc.1',
+npm WARN EBADENGINE   required: { node: '^18.18.0 || >=22', npm: '>= 11' },
+npm WARN EBADENGINE   current: { node: 'v20.20.2', npm: '10.8.1' }
+npm WARN EBADENGINE }"""
+
+
+@pytest.mark.parametrize("fails", ["", "1"])
+def test_npms_warnings_that_matter_are_told(npm, fails):
+    warnings = f"npm warn deprecated glob@7: old\n{ENGINES}\nnpm warn ERESOLVE overriding peer dependency\nnpm notice New version\n"
+    lines = npm(WARNS=warnings, FAILS=fails).communicate()[1].decode().splitlines()
+    assert [line for line in lines if not line.startswith(("npm error", "npm notice", "(from what"))] == [
+        "better-sqlite3 13.2.0 asks for node >=22; this is node 20.20.2",
+        "@scope/kit 1.0.0-rc.1 asks for node ^18.18.0 || >=22, npm >= 11; this is node 20.20.2, npm 10.8.1",
+        "npm warn ERESOLVE overriding peer dependency"]
+    assert bool(fails) == any("E404" in line for line in lines)
+
+
+def test_a_package_that_was_there_is_not_warned_of_again(npm, tmp_path):
+    before = tmp_path / "workspace/node_modules/better-sqlite3"
+    before.mkdir(parents=True)
+    (before / "package.json").write_text('{"name": "better-sqlite3", "version": "13.2.0"}')
+    errors = npm(WARNS=ENGINES).communicate()[1].decode()
+    assert errors.startswith("@scope/kit 1.0.0-rc.1 asks for node") and errors.count("\n") == 1
+
+
+def test_of_many_warnings_few_are_told(npm):
+    warnings = "\n".join([ENGINES.replace("13.2.0", f"13.2.{n}") for n in range(40)] + [f"npm warn tar {n}" for n in range(40)])
+    assert len(npm(WARNS=warnings).communicate()[1].splitlines()) == 13 + 6

@@ -167,7 +167,7 @@ def test_exit_ends_the_run_only(javascript, code, exit_code):
 @pytest.mark.parametrize("code", [
     "while (true) {}",
     "await new Promise(() => {})",
-    "new Promise(() => {})",
+    "var beat = setInterval(() => {}, 50); new Promise(() => {})",
     "while (true) await null",
     "for (;;) { try { for (;;); } catch {} }",
     "setTimeout(() => { console.log('in the timer'); while (true) {} }, 1); await new Promise((r) => setTimeout(r, 50))",

@@ -71,6 +71,53 @@ def test_dates_without_a_frequency(plotter):
     assert xs_of(chart_of(plotter, series("MonthEnd()") + ".plot(x_compat=True)"))[0][0][:10] == "2024-01-31"
 
 
+MONTHS = "pd.date_range('2024-01-01', periods=2, freq='MS', tz='Europe/Berlin')"
+STARTS = ["2024-01-01T00:00:00+01:00", "2024-02-01T00:00:00+01:00"]
+
+
+@pytest.mark.parametrize("code, xs", [
+    (f"plt.plot({MONTHS}, [1, 2])", STARTS), (f"plt.scatter({MONTHS}, [1, 2])", STARTS), (f"plt.bar({MONTHS}, [1, 2])", STARTS),
+    (f"plt.hist({MONTHS}, bins=1)", STARTS), (f"plt.plot({MONTHS}, [1, 2]); plt.xticks({MONTHS}, ['p', 'q'])", STARTS),
+    ("zone = dt.timezone(dt.timedelta(hours=1)); plt.plot([dt.datetime(2024, 1, 1, tzinfo=zone), dt.datetime(2024, 2, 1, tzinfo=zone)], [1, 2])", STARTS),
+    (f"pd.Series([1, 2], {MONTHS}).plot(x_compat=True)", STARTS),
+    # The axis says what the picture shows, whatever the data are in.
+    (f"plt.plot({MONTHS}, [1, 2]); import matplotlib.dates; plt.gca().xaxis.set_major_formatter(matplotlib.dates.DateFormatter('%d.%m.'))",
+     ["2023-12-31T23:00:00+00:00", "2024-01-31T23:00:00+00:00"]),
+])
+def test_dates_are_in_the_zone_of_their_axis(plotter, code, xs):
+    chart = chart_of(plotter, code)
+    found = [value for one in chart["elements"] for value in ([one["label"]] if chart["type"] == "bar" else
+             [one["from"], one["to"]] if "from" in one else [point[0] for point in one["points"]])]
+    assert chart["x"]["scale"] == "datetime" and found == xs
+    assert all(tick.endswith(xs[0][-6:]) for tick in chart["x"]["ticks"])
+
+
+def test_dates_of_seaborn_are_in_the_zone_of_their_axis(extras):
+    extras.run("import matplotlib.pyplot as plt, pandas as pd, seaborn as sns")
+    assert xs_of(chart_of(extras, f"sns.lineplot(x={MONTHS}, y=[1, 2])")) == [STARTS]
+
+
+@pytest.mark.parametrize("label, unit", [
+    ("Time (s)", "s"), ("U [V] ", "V"), ("Sales (Mio €)", "Mio €"), ("v [kg m/s]", "kg m/s"), ("[s]", None), ("Price (with taxes)", None),
+    ("Preis (ohne MwSt)", None), ("Preis (siehe Fußnote)", None), ("Length (of the longest)", None)])
+def test_units(plotter, label, unit):
+    assert chart_of(plotter, f"plt.plot([1, 2]); plt.ylabel({label!r})")["y"].get("unit") == unit
+
+
+@pytest.mark.parametrize("code, unit", [
+    ("gca().yaxis.set_major_formatter(lambda value, _: f'{value / 1e6}')", None), ("yticks([1e6, 2e6], ['1', '2'])", None),
+    ("gca().yaxis.set_major_formatter('{x:.0%}')", None), ("gca().yaxis.set_major_formatter('{x:,.0f}')", "k€"),
+    ("yscale('log')", "k€"), ("ticklabel_format(style='plain')", "k€"), ("yticks([1e6, 2e6])", "k€"),
+    ("yticks([1e6, 2e6], ['1000000', '2e6'])", "k€")])
+def test_what_is_written_otherwise_has_no_unit(plotter, code, unit):
+    assert chart_of(plotter, f"plt.plot([1e6, 2e6]); plt.ylabel('Sales [k€]'); plt.{code}")["y"].get("unit") == unit
+
+
+def test_a_title_in_brackets_is_no_unit(plotter):
+    code = "pd.DataFrame({'v': [1, 2, 3, 4], 'g': list('xxyy')}).boxplot(column='v', by='g'); plt.xlabel('[g]')"
+    assert "unit" not in chart_of(plotter, code)["x"]
+
+
 @pytest.mark.parametrize("code, xs", [
     (PAIR + ".plot.area()", [[0, 1], [0, 1]]),
     ("pd.Series(range(12), index=list('abcdefghijkl')).plot()", [list(range(12))]),
@@ -94,6 +141,70 @@ def test_names_at_all_places(plotter, code, xs):
     chart = chart_of(plotter, code)
     assert chart["x"]["scale"] == "categorical" and xs_of(chart) == xs
     assert len(chart["x"]["ticks"]) == 2 and all(chart["x"]["ticks"])
+
+
+NAMED = "f, ax = plt.subplots(); ax.{}; ax.set_xticks({}, {})"
+
+
+@pytest.mark.parametrize("code, xs", [
+    (NAMED.format("plot([0, 1, 2], [5, 6, 7])", "[0, 1, 2]", "[2020, 2021, 2022]"), ["2020", "2021", "2022"]),
+    (NAMED.format("scatter([0, 1], [5, 6])", "[0, 1]", "['1', '0']"), ["1", "0"]),
+    (NAMED.format("plot([0, 1], [5, 6])", "[0, 1]", "[1.5, 'nan']"), ["1.5", "nan"]),
+    # Labels that say where they are, as they are written, are no names.
+    (NAMED.format("plot([0, 1, 2], [5, 6, 7])", "[0, 1, 2]", "[0, 1, 2]"), [0, 1, 2]),
+    (NAMED.format("plot([-0.25, 1.04], [5, 6])", "[-0.25, 1.04]", "['\N{MINUS SIGN}0.2', '1.0']"), [-0.25, 1.04]),
+    (NAMED.format("plot([0, 1, 2], [5, 6, 7])", "[0, 2]", "[2020, 2022]"), [0, 1, 2]),
+    (NAMED.format("semilogx([1, 1000], [5, 6])", "[1, 1000]", "['1', '1k']"), [1, 1000]),
+    ("plt.plot([1e6, 2e6], [5, 6]); plt.xticks([1e6, 2e6])", [1e6, 2e6]),
+])
+def test_numbers_as_names(plotter, code, xs):
+    chart = chart_of(plotter, code)
+    assert xs_of(chart) == [xs] and chart["x"]["scale"] == ("categorical" if isinstance(xs[0], str) else "log" if "log" in code else "linear")
+
+
+@pytest.mark.parametrize("code", ["plt.imshow(CELLS); plt.xticks([0, 1], [2023, 2024])", "plt.pcolormesh(CELLS); plt.xticks([0.5, 1.5], [2023, 2024])"])
+def test_heatmaps_with_numbers_as_names(plotter, code):
+    chart = chart_of(plotter, code.replace("CELLS", "[[1, 2], [3, 4]]"))
+    assert chart["elements"][0]["x"] == chart["x"]["ticks"] == ["2023", "2024"]
+
+
+def test_heatmaps_of_seaborn_with_numbers_as_names(extras):
+    extras.run("import matplotlib.pyplot as plt, pandas as pd, seaborn as sns")
+    (grid,) = chart_of(extras, "sns.heatmap(pd.DataFrame([[1, 2, 3], [3, 9, 5]], index=[2023, 2024], columns=[10, 11, 12]))")["elements"]
+    assert (grid["x"], grid["y"]) == (["10", "11", "12"], ["2023", "2024"])
+    assert chart_of(extras, "sns.heatmap(pd.DataFrame([[1, 2], [3, 9]]))")["elements"][0]["x"] == ["0", "1"]
+
+
+WORDS = "ax.set_{}ticks([10, 1000], ['ten', 'thousand'])"
+
+
+@pytest.mark.parametrize("code, axis, values", [
+    ("ax.plot([1, 2], [10, 1000]); " + WORDS.format("y"), "y", [10, 1000]),
+    ("ax.plot([1, 2], [10, 1000]); ax.set_yticks([10, 1000], [1, 100])", "y", [10, 1000]),
+    ("ax.plot([1, 2], [0, 1]); ax.set_yticks([0, 1], ['off', 'on'])", "y", [0, 1]),
+    ("ax.scatter([1, 2], [10, 1000]); " + WORDS.format("y"), "y", [10, 1000]),
+    ("ax.stackplot([1, 2], [10, 1000]); " + WORDS.format("y"), "y", [10, 1000]),
+    ("ax.plot([1, 2], [0, 1], 'o'); ax.set_yticks([0, 1], ['p', 'q'])", "y", ["p", "q"]),
+    ("ax.plot([1, 2], ['p', 'q'])", "y", ["p", "q"]),
+])
+def test_values_keep_their_numbers(plotter, code, axis, values):
+    chart = chart_of(plotter, "f, ax = plt.subplots(); " + code)
+    assert [point[1] for point in chart["elements"][0]["points"]] == values
+    assert chart[axis]["scale"] == ("categorical" if isinstance(values[0], str) else "linear") and chart[axis]["ticks"] == values
+
+
+@pytest.mark.parametrize("code, axis", [
+    ("bar(['a', 'b'], [10, 1000], bottom=[10, 1000]); ", "y"), ("barh(['a', 'b'], [10, 1000], left=[10, 1000]); ", "x"),
+    ("hist([1, 2]); ", "y"), ("boxplot([1, 2, 10]); ", "y"), ("boxplot([1, 2, 10], vert=False); ", "x"), ("violinplot([1, 2, 10]); ", "y")])
+def test_axes_of_values_have_numbers(plotter, code, axis):
+    chart = chart_of(plotter, "f, ax = plt.subplots(); ax." + code + WORDS.format(axis))
+    assert chart[axis]["scale"] == "linear" and chart[axis]["ticks"] == [10, 1000]
+    assert [one.get("start") for one in chart["elements"]] in ([10, 1000], [None] * len(chart["elements"]))
+
+
+@pytest.mark.parametrize("scale", ["log", "symlog", "logit", "asinh"])
+def test_scales(plotter, scale):
+    assert chart_of(plotter, f"plt.plot([1, 2], [0.1, 0.2]); plt.yscale('{scale}')")["y"]["scale"] == scale
 
 
 def test_heatmaps_with_names_at_some_places(plotter):

@@ -55,6 +55,28 @@ def test_bins_of_several_series(plotter, code):
     assert bins_of(plotter, code) == A_AND_B
 
 
+@pytest.mark.parametrize("code, name, heights", [
+    ("plt.hist(V, 2, density=True)", "density", [0.375, 0.125]), ("plt.hist(V, 2, None, True)", "density", [0.375, 0.125]),
+    ("plt.hist([0.2, 0.7], [0, 1], density=True)", "density", [1]), ("plt.hist(V, 2, density=True, histtype='step')", "density", [0.375, 0.125]),
+    ("plt.hist(V, 2, density=True, cumulative=True)", "cumulative_proportion", [0.75, 1]),
+    ("plt.hist(V, 2, cumulative=True)", "cumulative_count", [3, 4]), ("plt.hist(V, 2, weights=[0.25] * 4)", "height", [0.75, 0.25]),
+    ("plt.hist(V, 2, weights=[25] * 4); plt.ylabel('Percent')", "percent", [75, 25]), ("plt.hist(V, 2, weights=[2] * 4)", "count", [6, 2]),
+    ("pd.Series(V).plot.hist(bins=2)", "count", [3, 1]), ("plt.stairs([0.5, 1], [0, 1, 2])", "height", [0.5, 1]),
+    ("plt.hist(V, 2, orientation='horizontal', density=True)", "density", [0.375, 0.125]),
+])
+def test_what_the_heights_of_bins_are(plotter, code, name, heights):
+    chart = chart_of(plotter, f"V = [1, 2, 2, 5]; {code}")
+    assert chart["type"] == "histogram" and [one[name] for one in chart["elements"]] == heights
+
+
+@pytest.mark.parametrize("stat, heights", [("count", [3, 1]), ("percent", [75, 25]), ("probability", [0.75, 0.25]), ("proportion", [0.75, 0.25]),
+                                           ("density", [0.375, 0.125]), ("frequency", [1.5, 0.5])])
+def test_what_the_heights_of_seaborns_bins_are(extras, stat, heights):
+    extras.run("import matplotlib.pyplot as plt, seaborn as sns")
+    chart = chart_of(extras, f"sns.histplot([1, 2, 2, 5], bins=2, stat={stat!r})")
+    assert [one[stat] for one in chart["elements"]] == heights
+
+
 def test_words_are_counted(plotter):
     chart = chart_of(plotter, "plt.hist(['p', 'q', 'p', 'r'])")
     assert (chart["type"], chart["x"]["scale"]) == ("bar", "categorical")
@@ -157,3 +179,39 @@ def test_axes_without_data_keep_their_place(plotter, code, missing):
     place, line = chart["elements"][0]["charts"]  # there is nothing to say of the empty one
     assert (place["type"], place["title"], place["missing"]) == ("composite", "A", missing)
     assert line["type"] == "line" and "missing" not in line
+
+
+def test_what_is_not_seen_is_no_data(plotter):
+    chart = chart_of(plotter, "plt.plot([1, 2]); plt.plot([3, 4], visible=False); plt.plot([3, 4], alpha=0); plt.plot([3, 4], ls='', marker='')")
+    assert chart["elements"] == [{"label": "", "points": [[0, 1], [1, 2]]}]
+    others = ("bar([1], [2], visible=False)", "bar([1], [2], alpha=0)", "bar([1], [2], color='none')", "scatter([1], [2], alpha=0)", "hist([1], visible=False)",
+              "imshow([[1]], visible=False)", "pcolormesh([[1]], alpha=0)", "fill_between([1, 2], [3, 4], visible=False)", "stairs([1], visible=False)",
+              "eventplot([1], alpha=0)", "hexbin([1, 2], [1, 2], visible=False)", "bar([1], [2]).patches[0].set_visible(False)")
+    for one in others:
+        assert chart_of(plotter, f"drawn = plt.{one}") is None, one
+        assert chart_of(plotter, f"plt.plot([1, 2]); drawn = plt.{one}")["type"] == "line", one
+    assert chart_of(plotter, "plt.bar([1], [2], fill=False)")["type"] == chart_of(plotter, "plt.bar([1], [2], alpha=0.1)")["type"] == "bar"
+
+
+@pytest.mark.parametrize("code, missing", [
+    ("bar([1, 2], [3, 4], yerr=[1, 1])", "error bars"), ("errorbar([1, 2], [3, 4], xerr=1)", "error bars"), ("errorbar([1, 2], [3, 4])", None),
+    ("plot([1, 2]); plt.fill_between([0, 1], [0, 1], [2, 3])", "areas"), ("plot([1, 2]); plt.fill_between([0, 1], [1, 2])", None),
+    ("stackplot([1, 2], [3, 4], [5, 6])", None), ("plot([1, 2]); plt.axhspan(1, 2)", "spans"), ("plot([1, 2]); plt.axvspan(1, 2)", "spans"),
+    ("plot([1, 2]); plt.gca().inset_axes([0.5, 0.5, 0.2, 0.2]).plot([3, 4])", "an inset"), ("plot([1, 2]); plt.gca().secondary_xaxis('top')", None),
+    ("scatter([1], [2]); plt.hlines([1], 0, 2)", "lines of hlines() or vlines()"), ("plot([1, 2]); plt.quiver([1], [1], [1], [1])", "arrows"),
+    ("errorbar([1, 2], [3, 4], yerr=1); plt.axhspan(1, 2)", "error bars, spans"), ("stem([1, 2], [3, 4])", None), ("violinplot([1, 2, 3])", None),
+    ("boxplot([1, 2, 3])", None), ("eventplot([1, 2])", None), ("plot([1, 2]); plt.axhline(1)", None), ("hexbin([1, 2], [1, 2])", None)])
+def test_what_stands_beside_the_data_is_named(plotter, code, missing):
+    assert chart_of(plotter, f"drawn = plt.{code}").get("missing") == missing
+
+
+@pytest.mark.parametrize("code, missing", [
+    ("sns.barplot(x=list('aabb'), y=[1, 2, 3, 4])", "error bars"), ("sns.barplot(x=list('ab'), y=[1, 2])", None),
+    ("sns.pointplot(x=list('aabb'), y=[1, 2, 3, 4])", "error bars"), ("sns.lineplot(x=[1, 1, 2, 2], y=[1, 2, 3, 4])", "areas"),
+    ("sns.violinplot(x=list('aabb'), y=[1, 2, 3, 4])", None), ("sns.boxplot(x=list('aabb'), y=[1, 2, 3, 4])", None),
+    ("sns.kdeplot([1, 2, 3], fill=True)", None), ("sns.histplot([1, 2, 3], kde=True).axhline(1)", None)])
+def test_what_seaborn_draws_beside_the_data_is_named(extras, code, missing):
+    extras.run("import matplotlib.pyplot as plt, seaborn as sns")
+    chart = chart_of(extras, f"drawn = {code}")
+    parts = chart["elements"][0]["charts"] if chart["type"] == "composite" else [chart]
+    assert [one.get("missing") for one in parts] == [missing] + [None] * (len(parts) - 1)

@@ -31,6 +31,21 @@ def test_python_comes_first(notebook):
     assert "IPython" not in notebook.run("import sys\n[m for m in sys.modules if m == 'IPython']").text
 
 
+@pytest.mark.parametrize("code, printed", [
+    ("pip show numpy", "Name: numpy"), ("python3 -m pip show numpy", "Name: numpy"), ("x = 'numpy'\npip show {x}  # a comment\nprint('after')", "after"),
+    ("if True:\n    pip3 list\nprint('after')", "after"), ("pip show numpy\npip show pandas\n!echo on", "Name: pandas")])
+def test_pip_needs_no_mark(notebook, code, printed):
+    ending = notebook.run(code)
+    assert ending.ok and printed in ending.stdout, ending
+
+
+@pytest.mark.parametrize("code, line", [("pip install x\ny = = 1", 2), ("pipe install x", 1), ("pip x y", 1), ("s = '''\npip install x\n'''; f(", 3)])
+def test_what_is_no_call_of_pip_stays_an_error(notebook, code, line):
+    ending = notebook.run(code)
+    assert ending.error["name"] == "SyntaxError" and f"line {line})" in ending.error["message"] and not ending.stdout
+    assert notebook.run("'''\npip install x\n'''").text == r"'\npip install x\n'"
+
+
 def test_a_library_that_asks_for_a_notebook_loads_none(notebook):
     ending = notebook.run("import pandas\nimport sys\n'IPython' in sys.modules")
     assert ending.text == "False", ending
@@ -108,6 +123,10 @@ def shower(tmp_path_factory, request):
     (f"HTML({TABLE!r})", ["text", "html"], {"text": "Sales\nof a day\na  b\n1  2", "html": TABLE}),
     (OWN % ("_repr_mimebundle_", "{'text/html': '<table><tr><td>1<td>2</table>'}"), ["text", "html"], {"text": "1  2"}),
     (OWN % ("_repr_mimebundle_", "({'text/plain': 'said', 'text/html': '<table><tr><td>1<td>2</table>'}, {})"), ["text", "html"], {"text": "said"}),
+    ("type('Own', (), {'_repr_mimebundle_': lambda self, include, exclude: ({'text/plain': f'{include} {exclude}'}, None)})()", ["text"], {"text": "None None"}),
+    ("type('Own', (), {'_repr_mimebundle_': lambda self, include=None, **more: None, '_repr_html_': lambda self: '<p>own</p>', '__repr__': lambda self: 'Own'})()",
+     ["text", "html"], {"text": "Own", "html": "<p>own</p>"}),
+    ("type('Own', (), {'_repr_mimebundle_': lambda self: {'text/plain': 'takes neither'}})()", ["text"], {"text": "takes neither"}),
     (STYLED, ["text", "html"], {"text": "Cap\n   name  v\n0  ann   1.2\n1  bob   2.0"}),
     ("HTML('<h1>Report</h1><p>Total <b>42</b></p><ul><li>north<li>south</ul>')", ["text", "html"], {"text": "Report\nTotal 42\nnorth\nsouth"}),
     ("HTML('<style>b { color: red }</style><div>one<br>two</div>')", ["text", "html"], {"text": "one\ntwo"}),
@@ -136,6 +155,18 @@ def test_pictures_of_ipython_can_be_seen(shower, code):
         width, height = (int.from_bytes(picture[at:at + 4], "big") for at in (16, 20))
         assert picture.startswith(b"\x89PNG") and "png" in output["formats"] and width / height == 4 / 3, ending
         assert ("svg" in output["formats"]) == ("svg" in code.lower())
+
+
+@pytest.mark.parametrize("code, told", [
+    ("Image('p.gif')", "the first of 3 frames"), ("Pil.open('p.gif')", "the first of 3 frames"), ("display(Image(content('p.gif'), format='gif'))", "the first of 3 frames"),
+    ("moved = Pil.open('p.gif'); moved.seek(1); moved", "frame 2 of 3"), (OWN % ("_repr_mimebundle_", "{'image/gif': content('p.gif')}"), "the first of 3 frames"),
+    ("Pil.new('L', (9, 9)).save('many.tiff', save_all=True, append_images=[Pil.new('L', (9, 9)) for _ in range(3)]); Pil.open('many.tiff')", "the first of 4 frames"),
+    ("Pil.open('p.gif').convert('RGB')", ""), ("Image('p.webp')", ""), ("Image('p.png')", ""), ("frames[1]", "")])
+def test_pictures_that_move_say_so(shower, code, told):
+    ending = shower.run(code)
+    assert ending.ok, ending.stderr
+    (output,) = ending.outputs
+    assert len(ending.images) == 1 and output["text"].endswith(f" ({told})" if told else ">") and ("frame" in output["text"]) == bool(told), ending
 
 
 def test_formatters_that_were_registered(notebook):
@@ -167,6 +198,24 @@ def test_nothing_is_told_of_modules_that_are_reloaded(start):
     (notebook.cwd / "calc.py").write_text("def add(a, b): return 0")
     ending = notebook.run("print(calc.add(1, 2))")
     assert ending.stdout == "3\n" and "importlib.reload(calc)" in ending.done["note"]
+
+
+def test_the_history_has_all_cells(notebook):
+    notebook.run("first = 1")
+    notebook.run("  # indented\n  import IPython")
+    notebook.run("x = = 2")
+    assert notebook.run("%history -n").stdout == "   1: first = 1\n   2:\n# indented\nimport IPython\n   3: x = = 2\n   4: %history -n\n"
+    assert notebook.run("%hist 1").stdout == "first = 1\n"
+    assert notebook.run("%save -f kept.py 1\nopen('kept.py').read()").text.endswith("first = 1\\n'")
+    notebook.run("%reset -f")
+    assert "first = 1" in notebook.run("%history").stdout
+
+
+@pytest.mark.parametrize("code", ["Out[1]", "In[1]", "_1", "_12 + 1", "__", "___", "_i", "_i3", "_ih", "_oh"])
+def test_names_of_the_history_are_told_of(bare, code):
+    stderr = bare.run(f"7\n{code}").stderr
+    assert "NameError" in stderr and "no Out, In, _1 or __" in stderr
+    assert "no Out" not in bare.run("_x1").stderr + bare.run("Outer").stderr + bare.run("_1 = 5\n_1").stderr
 
 
 def test_await_and_interrupt(notebook):
@@ -205,6 +254,23 @@ def test_commands_without_ipython_name_the_language_that_has_them(bare, code):
     message = bare.run(code).error["message"]
     assert 'language: "bash"' in message and "apt install ipython3" in message
     assert "bash" not in bare.run("%time 1").error["message"]
+
+
+@pytest.mark.parametrize("code, language", [
+    ("%%sql\nSELECT 1", "sql"), ("%sql SELECT 1", "sql"), ("rows = %sql SELECT 1", "sql"), ("%%node\n1", "javascript"), ("%%javascript\n1", "javascript"), ("%%js\n1", "javascript"),
+    ("%%typescript\n1", "typescript")])
+@pytest.mark.parametrize("kind", ["bare", "notebook"])
+def test_magics_of_other_languages_name_the_language(request, kind, code, language):
+    python = request.getfixturevalue(kind)
+    error = python.run(code).error
+    assert error["name"] == "SyntaxError" and f'language: "{language}"' in error["message"] and ("apt install" in error["message"]) == (kind == "bare")
+    assert "language" not in python.run("%nosuch").error["message"]
+
+
+def test_magics_of_other_languages_that_an_extension_has(notebook):
+    made = notebook.run("from IPython.core.magic import register_cell_magic\n@register_cell_magic\ndef sql(line, cell): return f'own {cell}'")
+    assert made.ok and notebook.run("%%sql\nSELECT 1").text == "'own SELECT 1\\n'"
+    assert notebook.run("!true\ntext = '''\n%sql SELECT 1\n'''\ntext").text == r"'\n%sql SELECT 1\n'"
 
 
 @pytest.mark.parametrize("code", [
@@ -325,6 +391,66 @@ def test_figures_that_change(notebook):
                 "h = display(f, display_id='x') if i == 0 else h.update(f) or h"):
         ending = notebook.run(code + way)
         assert [output["chart"]["title"] for output in ending.outputs] == ["T2"] and len(ending.images) == 1, way
+
+
+WIDGETS = """
+class Widget:
+    comm = 1
+
+    def __init__(self, value=0):
+        self.value = value
+
+    def __repr__(self):
+        return f"Bar({self.value})"
+
+    def _repr_mimebundle_(self, **options):
+        return {"text/plain": repr(self), "application/vnd.jupyter.widget-view+json": {"model_id": "4f"}}
+
+    def close(self):
+        self.comm = None
+"""
+
+
+@pytest.fixture
+def widgets(start, tmp_path):
+    """One in which a bar `b` of an ipywidgets is not shown yet."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules/ipywidgets.py").write_text(WIDGETS)
+    python = start("python", extras=True)
+    made = python.run(f"import sys; sys.path.append({str(tmp_path / 'modules')!r})\nfrom ipywidgets import Widget\n{IMPORTS}b = Widget()")
+    assert made.ok, made.stderr
+    return python
+
+
+@pytest.mark.parametrize("code, texts", [
+    ("display(b)\nfor i in range(5): b.value += 1", ["Bar(5)"]),
+    ("display(b); display('between'); b.value = 1\n'main'", ["'between'", "Bar(1)", "'main'"]),
+    ("display(b); h = display('x', display_id=True); h.update('y'); b.value = 1\n'main'", ["'y'", "Bar(1)", "'main'"]),
+    ("b.value = 2\nb", ["Bar(2)"]),
+    ("display(b); display(b); b.value = 3", ["Bar(3)"]),
+    ("h = display(b, display_id=True); b.value = 4; h.update(b)", ["Bar(4)"]),
+    ("for i in range(300):\n    inner = Widget(); display(inner); inner.close()\n'main'", ["'main'"]),
+    ("display(b); display('a'); clear_output(); display('b')", ["'b'"]),
+    ("display('a')\nfor i in range(3): b.value = i; clear_output(wait=True); display(b)", ["Bar(2)"]),
+])
+def test_widgets_have_their_last_state(widgets, code, texts):
+    ending = widgets.run(code)
+    assert shown(ending) == texts and all(output["formats"] == ["text"] for output in ending.outputs)
+    assert shown(widgets.run("'next'")) == ["'next'"]
+
+
+def test_widgets_of_a_run_that_fails(widgets):
+    ending = widgets.run("display(b); b.value = 3; 1 / 0")
+    assert not ending.ok and [output["text"] for output in ending.outputs] == ["Bar(3)"]
+    many = widgets.run("for i in range(250): display(Widget(i))")
+    assert shown(many) == [f"Bar({i})" for i in range(250)]
+
+
+def test_display_is_the_same_once_ipython_is_loaded(notebook):
+    code = "import pandas as pd\ndisplay(pd.DataFrame({'a': range(70)}))"
+    before, loaded = notebook.run(code), notebook.run("%pwd")
+    assert loaded.ok and notebook.run(code).outputs == before.outputs
+    assert shown(notebook.run("display({'text/plain': 'raw'}, raw=True)")) == ["raw"]
 
 
 def test_display_ids_without_ipython(python):

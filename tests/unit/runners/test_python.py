@@ -108,7 +108,35 @@ def test_asyncio_run_works_between(python):
     assert python.run(code).text == "4"
 
 
-@pytest.mark.parametrize("code", ["task = asyncio.create_task(f(21))", "asyncio.get_running_loop()"])
+@pytest.mark.parametrize("code, text", [
+    ("task = asyncio.create_task(f(21)); 1", "1"), ("from asyncio import ensure_future\ntask = ensure_future(f(21))\n2", "2"),
+    ("task = asyncio.get_running_loop().create_task(f(21))\n'made'", "'made'"), ("asyncio.get_running_loop().is_running()", "True"),
+    ("tasks = [asyncio.create_task(f(n)) for n in range(3)]\nlen(tasks)", "3"),
+    # They have a loop of their own, or none, and are run as before.
+    ("async def main(): return await asyncio.create_task(f(4))\nasyncio.run(main())", "4"),
+    ("loop = asyncio.new_event_loop(); loop.run_until_complete(loop.create_task(f(5)))", "5"),
+    ("try:\n    loop = asyncio.get_running_loop()\nexcept RuntimeError:\n    loop = None\nasyncio.run(f(6)) if loop is None else loop", "6"),
+    ("def create_task(title): return asyncio.run(f(title))\ncreate_task('milk')", "'milk'")])
+def test_cells_that_make_tasks_have_a_loop(python, code, text):
+    python.run("import asyncio\nasync def f(x): return x")
+    ending = python.run(code)
+    assert ending.ok and ending.text == text, ending.stderr
+    if "task = " in code:
+        assert python.run("await task").text == "21"
+
+
+def test_a_cell_that_makes_tasks_ends_as_others_do(python):
+    python.run("import asyncio\nasync def tick(n):\n    print('tick'); await asyncio.sleep(0.01); return n")
+    ending = python.run("task = asyncio.create_task(tick(7))\nprint('made'); 1 / 0")
+    assert ending.error["name"] == "ZeroDivisionError" and "cell 2, line 2" in ending.stderr and "runners" not in ending.stderr
+    assert python.run("await task").text == "7"
+    python.start("task = asyncio.create_task(tick(8))\nprint('on')\nwhile True: pass")
+    python.wait_for_stdout("on")
+    python.interrupt()
+    assert python.finish().done["interrupted"] and python.run("await task").text == "8"
+
+
+@pytest.mark.parametrize("code", ["def start(): return asyncio.create_task(f(21))\nstart()", "(lambda: asyncio.get_running_loop())()"])
 def test_cells_without_a_loop_say_when_there_is_one(python, code):
     python.run("import asyncio\nasync def f(x): return x")
     ending = python.run(code)
@@ -357,6 +385,32 @@ def test_user_module_named_like_ours(python):
     (python.cwd / "charts.py").write_text("mine = 1\n")
     (python.cwd / "session.py").write_text("mine = 2\n")
     assert python.run("import charts, session\n(charts.mine, session.mine)").text == "(1, 2)"
+
+
+@pytest.mark.parametrize("code, stdout", [
+    ("sys.stdin = io.StringIO('4\\n5\\n'); print(input('n: '), input())", "n: 4 5\n"),
+    ("with mock.patch('sys.stdin', io.StringIO('4\\n')): print(input('n: '))", "n: 4\n"),
+    ("with mock.patch('sys.stdin', io.StringIO('4\\n')): print(getpass.getpass())", "4\n"),
+    ("open('in', 'w').write('4\\n'); sys.stdin = open('in'); print(input())", "4\n"),
+    ("open('in', 'w').write('4\\n'); kept = os.dup(0); os.dup2(os.open('in', 0), 0); print(input()); os.dup2(kept, 0);", "4\n")])
+def test_input_reads_what_the_code_has_put_in_the_place_of_stdin(python, code, stdout):
+    ending = python.run("import io, sys, os, getpass\nfrom unittest import mock\n" + code)
+    assert ending.ok and ending.stdout == stdout, ending.stderr
+    assert "cannot ask anybody here" in python.run("sys.stdin = sys.__stdin__; input()").error["message"]
+
+
+@pytest.mark.parametrize("around", ["", "import subprocess; child = subprocess.Popen(['sleep', '100'])", "sys.stdin.close()",
+                                    "from multiprocessing import shared_memory; shared = shared_memory.SharedMemory(create=True, size=100)",
+                                    "import asyncio; server = await asyncio.start_server(print, '127.0.0.1', 0)"])
+def test_it_goes_on_where_nothing_can_be_opened_any_more(python, around):
+    python.run("import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); files = []; keep = 1")
+    assert python.run(f"open('m2.py', 'w').write('x = 1'); import m2; open('m2.py', 'w').write('x = 22')\n{around}").ok
+    ending = python.run("while True: files.append(open('/dev/null'))")
+    assert ending.error["message"].startswith("[Errno 24]") and "limits.open_files" in ending.stderr
+    for code in ("m2", "1 / 0", "import nosuch", "sys.stdin.close()"):
+        python.run(code)
+    assert python.run("files.clear(); keep").text == "1"
+    assert python.run("input()").error["name"] == "EOFError"
 
 
 @pytest.mark.parametrize("asks", ["input('name: ')", "__import__('getpass').getpass()", "from getpass import getpass\ngetpass('key: ', echo_char='*')"])

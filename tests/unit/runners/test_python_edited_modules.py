@@ -18,6 +18,11 @@ def write(python):
     return write_one
 
 
+@pytest.fixture
+def extras_anew(start):
+    return start("python", extras=True)
+
+
 @pytest.mark.parametrize("begin, code", [
     ("import m2", "import m2; m2.f()"), ("import m2", "m2.f()"), ("import m2 as m", "m.f()"),
     ("from m2 import f", "f()"), ("from m2 import f", "from m2 import f\nf()"), ("import m2", "def later():\n    from m2 import f\n"),
@@ -51,7 +56,7 @@ def test_edited_modules_of_a_package_and_behind_others(python, write):
     write("pkg/deep.py", "def f(): return 222\n")
     assert python.run("import pkg").done["note"] == say("deep.py", "pkg.deep")
     write("pkg/__init__.py", "from pkg import deep as d\n")
-    assert python.run("from pkg.deep import f").done["note"] == say("pkg/__init__.py", "pkg")
+    assert python.run("from pkg.deep import f").done["note"] == say("pkg/__init__.py, deep.py", "pkg", "pkg.deep")
     write("helper.py", "def f(): return 222\n")
     assert "note" not in python.run("other.x").done
     assert python.run("import main").done["note"] == say("helper.py", "helper")
@@ -62,6 +67,52 @@ def test_what_a_cell_edits_itself(python):
     assert "note" not in python.run("import m2; m2.f()").done
     ending = python.run("open('m2.py', 'w').write('def f(): return 222\\n')\nimport m2\nm2.f()")
     assert ending.text == "1" and ending.done["note"] == say("m2.py", "m2")
+
+
+def test_an_import_that_takes_nothing_up_is_told_of_after_a_use(python, write):
+    write("m2.py", "def f(): return 1\n")
+    python.run("from m2 import f")
+    write("m2.py", "def f(): return 22\n")
+    assert python.run("f()").done["note"] == say("m2.py", "m2")
+    assert "note" not in python.run("f()").done
+    assert python.run("from m2 import f; f()").done["note"] == say("m2.py", "m2")
+    assert "note" not in python.run("from m2 import f; f()").done
+
+
+def test_a_reload_that_does_not_compile_takes_nothing_up(python, write):
+    write("m2.py", "def f(): return 1\n")
+    python.run("import m2")
+    write("m2.py", "def f(): return 22\nclass (:\n")
+    assert python.run("m2.f()").done["note"] == say("m2.py", "m2")
+    assert python.run("import importlib; importlib.reload(m2)").error["name"] == "SyntaxError"
+    ending = python.run("m2.f()")
+    assert ending.text == "1" and ending.done["note"] == say("m2.py", "m2")
+    write("m2.py", "def f(): return 333\n")
+    assert python.run("importlib.reload(m2).f()").text == "333" and "note" not in python.run("m2.f()").done
+
+
+TEST = "import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n    def test_add(self): self.assertEqual(add(1, 2), 3)\n"
+
+
+@pytest.mark.parametrize("code", [
+    "import pytest; print(int(pytest.main(['-q', '-p', 'no:cacheprovider', 'test_calc.py'])))",
+    "from pytest import main; print(int(main(['-q', 'test_calc.py'])))",
+    "import unittest; print(int(not unittest.main('test_calc', argv=['x'], exit=False).result.wasSuccessful()))",
+    "import unittest\ntry:\n    unittest.main('test_calc', argv=['x'])\nfinally: print(1)",
+    "import unittest; print(len(unittest.TextTestRunner().run(unittest.defaultTestLoader.discover('.')).failures))",
+])
+@pytest.mark.parametrize("edited", ["calc.py", "test_calc.py"])
+def test_modules_that_test_runners_import(extras_anew, code, edited):
+    write = lambda name, text: (extras_anew.cwd / name).write_text(text)  # noqa: E731
+    write("calc.py", "def add(a, b): return a - b\n")
+    write("test_calc.py", TEST)
+    first = extras_anew.run(code)
+    assert first.stdout.endswith("1\n") and "note" not in first.done
+    write(edited, {"calc.py": "def add(a, b): return a + b\n\n", "test_calc.py": TEST.replace("3", "-1") + "\n"}[edited])
+    again = extras_anew.run(code)
+    assert again.stdout.endswith("1\n") and again.done["note"] == (
+        f"{edited} changed after it was imported, and what runs is the code from before: "
+        'the tests as a command of language "bash" take it up, or a run with restart: true')
 
 
 def test_edits_that_need_no_note(python, write):

@@ -65,12 +65,20 @@ def test_a_server_still_serves_after_it_was_looked_at(python):
 def test_processes_that_go_on_are_told_once_with_their_pids(python):
     begun = python.run("import subprocess\na = subprocess.Popen(['sleep', '60'])\nb = subprocess.Popen(['sleep', '61'])\n(a.pid, b.pid)")
     first, second = eval(begun.text)
-    assert begun.done["note"] == (f"left running by this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
-                                  "kill PID (or the object's terminate()) ends it")
-    assert "note" not in python.run("1").done
+    assert begun.done["left_running"] == (f"left running by this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
+                                          "kill PID (or the object's terminate()) ends it")
+    assert "left_running" not in python.run("1").done
     again = python.run("a.kill(); a.wait()\nimport os\nif (c := os.fork()) == 0:\n    import time; time.sleep(60); os._exit(0)\nc")
-    assert f"a fork of this interpreter (pid {again.text})" in again.done["note"] and "sleep" not in again.done["note"]
-    assert "note" not in python.run("os.kill(c, 9); os.waitpid(c, 0); b.kill(); b.wait()").done
+    assert f"a fork of this interpreter (pid {again.text})" in again.done["left_running"] and "sleep" not in again.done["left_running"]
+    assert "left_running" not in python.run("os.kill(c, 9); os.waitpid(c, 0); b.kill(); b.wait()").done
+
+
+def test_processes_are_told_of_when_files_can_be_opened_again(python):
+    python.run("import resource, subprocess; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); files = []")
+    assert not python.run("child = subprocess.Popen(['sleep', '100'])\nwhile True: files.append(open('/dev/null'))").ok
+    assert "left running by an earlier run: sleep 100 (pid " in python.run("files.clear()").done["left_running"]
+    assert "left_running" not in python.run("try:\n    while True: files.append(open('/dev/null'))\nexcept OSError: pass").done
+    assert "left_running" not in python.run("files.clear()").done
 
 
 @pytest.mark.parametrize("code", [
@@ -78,7 +86,7 @@ def test_processes_that_go_on_are_told_once_with_their_pids(python):
     "p = subprocess.Popen(['true'])\nos.waitid(os.P_PID, p.pid, os.WEXITED | os.WNOWAIT)",  # a zombie
 ])
 def test_processes_that_have_ended_are_not(python, code):
-    assert "note" not in python.run(f"import os, subprocess\n{code};").done
+    assert "left_running" not in python.run(f"import os, subprocess\n{code};").done
 
 
 # --- threads -------------------------------------------------------------------------------------
@@ -88,7 +96,7 @@ IN_THREADS = "import threading, time\nend = threading.Event()\ndef w(): end.wait
 
 
 def goes_on(which, run, they="it prints"):
-    return f"{which}; what {they} comes in the output of later runs, marked [thread of {run}]"
+    return f"{which}; what {they} comes in the output of the run that is on then, marked [thread of {run}], or of the last one, which get_run gives"
 
 
 @pytest.mark.parametrize("started, name", [

@@ -340,6 +340,14 @@ def test_columns_that_the_code_asked_for(tables, value, columns):
 
 
 @needs_pandas
+@pytest.mark.parametrize("columns, first", [("pd.date_range('2024-01-01', periods=366)", "2024-01-"), ("pd.date_range('2024-01-01', periods=366).strftime('%Y-%m-%d')", "2024-01-"),
+                                            ("pd.bdate_range('2024-01-01', periods=300)", "2024-01-"), ("pd.period_range('2000-01', periods=200, freq='M')", "200")])
+def test_a_table_with_a_column_for_each_date_names_the_first_and_the_last(tables, columns, first):
+    last = tables.run(f"pd.DataFrame([range(len(c))] * 3, columns=c) if [c := {columns}] else None").main["text"].split("\n")[-1]
+    assert re.search(rf"; not shown: {first}[-\d: ]+ to [-\d: ]+ \(\d+ of them\)\]$", last), last
+
+
+@needs_pandas
 def test_a_wide_table_names_the_columns_that_do_not_fit(tables):
     output = tables.run("pd.DataFrame([[0.123456] * 40] * 1000, columns=[f'feature_{i}' for i in range(40)])").main
     lines = output["text"].split("\n")

@@ -13,14 +13,25 @@ def marks_of(runner, code):
 # --- areas -----------------------------------------------------------------------------------------
 
 
-STACKED = ("area", [{"label": "a", "points": [[1, 3], [2, 4]]}, {"label": "b", "points": [[1, 4, 3], [2, 6, 4]]}])
+STACKED = ("area", [{"label": "a", "points": [[1, 3], [2, 4]]},
+                    {"label": "b", "points": [[1, 1, 3], [2, 2, 4]], "stacked": True, "columns": ["x", "value", "start"]}])
+BAND = {"columns": ["x", "high", "low"]}
 
 
 @pytest.mark.parametrize("code, marks", [
     ("plt.stackplot([1, 2], [3, 4], [1, 2], labels=['a', 'b'])", STACKED),
     ("pd.DataFrame({'a': [3, 4], 'b': [1, 2]}, index=[1, 2]).plot.area()", STACKED),
     ("plt.fill_between([1, 2], [3, 4], label='a'); plt.fill_between([1, 2], [3, 4], [4, 6], label='b')", STACKED),
-    ("plt.fill_between([1, 2, 3], [5, 6, 7], [1, 7, 2])", ("area", [{"label": "", "points": [[1, 5, 1], [2, 7, 6], [3, 7, 2]]}])),
+    ("plt.fill_between([1, 2], [3, 4], label='a'); plt.fill_between([1, 2], [4, 6], [3, 4], label='b')", STACKED),
+    ("plt.stackplot([1, 2], [2, 4], [.1, .2], baseline='sym')", ("area", [
+        {**STACKED[1][1], "label": "", "points": [[1, 2, -1.05], [2, 4, -2.1]]},
+        {**STACKED[1][1], "label": "", "points": [[1, 0.1, 0.95], [2, 0.2, 1.9]]}])),
+    ("pd.DataFrame({'a': [-3, -4], 'b': [-1, -2]}, index=[1, 2]).plot.area()", ("area", [
+        {"label": "a", "points": [[1, -3], [2, -4]]}, {**STACKED[1][1], "points": [[1, -1, -3], [2, -2, -4]]}])),
+    ("plt.fill_between([1, 2], [3, -4])", ("area", [{"label": "", "points": [[1, 3], [2, -4]]}])),
+    ("plt.fill_between([1, 2, 3], [5, 6, 7], [1, 7, 2])", ("area", [{"label": "", "points": [[1, 5, 1], [2, 7, 6], [3, 7, 2]], **BAND}])),
+    ("plt.fill_between([1, 2], [5, 6], [1, 2]); plt.fill_between([1, 2], [4, 5], [2, 3])", ("area", [
+        {"label": "", "points": [[1, 5, 1], [2, 6, 2]], **BAND}, {"label": "", "points": [[1, 4, 2], [2, 5, 3]], **BAND}])),
     ("plt.plot([1, 2], [3, 4], label='p'); plt.fill_between([1, 2], [2, 3], [4, 5])", ("line", [{"label": "p", "points": [[1, 3], [2, 4]]}])),
     ("plt.plot([1, 2], [3, 4], label='p'); plt.fill_between([1, 2], [3, 4], alpha=.3)", ("line", [{"label": "p", "points": [[1, 3], [2, 4]]}])),
     ("pd.DataFrame({'a': [3, 4]}, index=[1, 2]).plot.area()", ("line", [{"label": "a", "points": [[1, 3], [2, 4]]}])),

@@ -157,6 +157,15 @@ def test_errors_say_what_python_has(pair):
     assert "DataFrame e cannot be a table" in sql.run("SELECT * FROM e").error["message"]
 
 
+def test_a_name_that_differs_by_case_is_named(begin, sql):
+    python = begin("python")
+    assert python.run("import pandas as pd\n" + "\n".join(f"other{i} = pd.DataFrame({{'a': [1]}})" for i in range(30)) + "\nUmsatz = pd.DataFrame({'a': [1]})\nCount = 3").ok
+    assert "; Python's DataFrame is called Umsatz: FROM Umsatz" in sql.run("SELECT * FROM umsatz").stderr
+    assert "; Python's DataFrame is called Umsatz: FROM Umsatz" in python.run("hutch.sql('SELECT * FROM UMSATZ')").stderr
+    assert "is called" not in python.run("hutch.sql('SELECT * FROM count')").stderr + sql.run("SELECT * FROM count").stderr
+    assert sql.run("SELECT * FROM Umsatz").ok
+
+
 def test_python_has_not_run(sql):
     assert "Python has not run" in sql.run("SELECT * FROM df").error["message"]
 

@@ -79,3 +79,27 @@ def test_hutch_sql_in_javascript_is_interrupted(start):
     javascript.interrupt()
     assert javascript.finish().done["interrupted"]
     assert javascript.run("await hutch.sql('SELECT 2 a')").text == "[ { a: 2 } ]"
+
+
+@pytest.mark.parametrize("query", ["EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT count(*) FROM range(9) a(i) JOIN range(5) b(j) ON i = j", "EXPLAIN (FORMAT JSON) SELECT 1"])
+def test_a_plan_is_shown_in_its_own_lines(start, query):
+    main = start("sql", extras=True).run(query).main
+    [[_, plan]] = main["json"]["rows"]
+    assert main["text"] == plan.rstrip() and "\n" in main["text"] and main["html"].startswith("<pre>"), main["text"]
+
+
+def test_a_long_plan_is_cut_between_its_lines(start):
+    main = start("sql", extras=True).run("EXPLAIN " + " UNION ALL ".join(["SELECT 1 AS a"] * 60)).main
+    [[_, plan]] = main["json"]["rows"]
+    text, _, rest = main["text"].rpartition("\n")
+    assert plan.startswith(text + "\n") and 1000 < len(text) < 3400 and rest == f"... (of {len(plan.rstrip())} characters)"
+
+
+def test_settings_that_change_answers_are_each_connections_own(start):
+    sql, python = (start(language, extras=True) for language in ("sql", "python"))
+    note = "is set here alone: SQL cells, hutch.sql() in Python and that in JavaScript need a SET each"
+    assert sql.run("SET TimeZone='Europe/Berlin'").done["note"] == f"TimeZone {note}"
+    assert "note" not in sql.run("SET TimeZone='UTC'; SET threads=1; SELECT current_setting('TimeZone')").done
+    assert sql.run("SET VARIABLE x = 3").done["note"] == f"VARIABLE x {note}"
+    assert f"timezone {note}" in python.run("hutch.sql(\"set timezone = 'Europe/Berlin'\")").stderr
+    assert python.run("hutch.sql(\"SELECT current_setting('TimeZone') AS z\").z[0]").main["text"] == "'Europe/Berlin'"

@@ -1,5 +1,6 @@
 """Tests what DuckDB has no reader for here: workbooks, databases of SQLite, tables of polars and Arrow."""
 
+import re
 import sqlite3
 
 import pytest
@@ -140,6 +141,19 @@ def test_changes_in_a_transaction_see_dataframes(both, change, expected):
     assert rows(sql, f"BEGIN; {change}; SELECT a FROM t ORDER BY a; ROLLBACK; SELECT count(*) FROM t") == [expected, [[2]]]
 
 
+@pytest.mark.parametrize("name", ["'box.sqlite'", '"box.sqlite"', "box.sqlite", "'box.sqlite3'", "'box.dat'"])
+def test_whatever_a_database_of_sqlite_is_called_the_advice_holds(both, name):
+    sql = both[1]
+    database = sqlite3.connect(sql.cwd / name.strip("'\""))
+    database.execute("CREATE TABLE IF NOT EXISTS \"my orders\" AS SELECT 7 AS id")
+    database.commit()
+    database.close()
+    said = sql.run(f"SELECT * FROM {name}").stderr
+    attach, query = re.search(r"read without it: (ATTACH .+ AS other), then SELECT \.\.\. (FROM other\..+)\)\n$", said).groups()
+    assert rows(sql, f"{attach}; SELECT id {query}; DETACH other") == [[[7]]]
+    assert "ATTACH" not in sql.run("SELECT * FROM 'nosuch.sqlite'").stderr
+
+
 def test_a_database_of_sqlite_says_how_it_is_attached(both):
     sql = both[1]
     database = sqlite3.connect(sql.cwd / "shop.db")
@@ -148,6 +162,22 @@ def test_a_database_of_sqlite_says_how_it_is_attached(both):
     database.close()
     for name in ("'shop.db'", '"shop.db"'):
         said = sql.run(f"SELECT * FROM {name}").stderr
-        assert "ATTACH 'shop.db' AS other" in said and said.endswith("its tables: orders)\n")
+        assert "ATTACH 'shop.db' AS other" in said and said.endswith("FROM other.orders)\n")
     assert "ATTACH 'shop.db' AS other" in sql.run("SELECT * FROM sqlite_scan('shop.db', 'orders')").stderr
     assert "ATTACH 'FILE' AS other" in sql.run("INSTALL sqlite").stderr
+
+
+def test_formulas_without_values_are_told_of(both, engine_start):
+    python, sql = both
+    assert python.run("import openpyxl, xlsxwriter\nbook = openpyxl.Workbook()\nfor name in ('One', 'A&B'):\n    sheet = book.create_sheet(name)\n"
+                      "    for row in (['k', 'a'], ['x', 3], ['sum', '=SUM(B2:B2)']): sheet.append(row)\nbook.create_sheet('Plain').append(['k'])\nbook['Plain'].append([None])\n"
+                      "book['Plain'].append(['v'])\ndel book['Sheet']\nbook.save('f.xlsx')\n"
+                      "for name, value in (('zero', 0), ('three', 3)):\n    book = xlsxwriter.Workbook(f'{name}.xlsx'); sheet = book.add_worksheet()\n"
+                      "    sheet.write_row(0, 0, ['k', 'a', 'e']); sheet.write(1, 0, 'x'); sheet.write_formula(1, 1, '=1+2', None, value); book.close()").ok
+    one = "1 formula has no value until a spreadsheet program computes it"
+    assert sql.run("SELECT sum(a) FROM 'f.xlsx'").done["note"].endswith(f"; f.xlsx: {one}: NULL or 0 here")
+    assert "formula" not in sql.run("SELECT sum(a) FROM 'f.xlsx'").done.get("note", "")
+    assert "note" not in sql.run("FROM 'f.xlsx#Plain'").done and "note" not in sql.run("FROM 'three.xlsx'").done
+    assert sql.run("FROM 'zero.xlsx'").done["note"] == f"zero.xlsx: {one}: NULL or 0 here"
+    ending = engine_start("python", extras=True, copied=False).run("hutch.sql(\"FROM 'f.xlsx#A&B'\")")
+    assert f"f.xlsx#A&B: {one}: NULL or 0 here" in ending.stderr and "note" not in ending.done, ending

@@ -96,6 +96,18 @@ def test_pdf_and_opencv(pil, code, told):
     assert (told in note) if told else not note, note
 
 
+def test_a_font_that_has_the_accent_and_not_the_letter_is_none_for_pdf(pil):
+    """PIL makes ź of z and an accent, reportlab does not."""
+    text = "Привет 日本語 Łódź €"
+    parts = f"makes a font for each part: Привет日本語€: {FONTS}/NotoSansSC_400Regular.ttf; Łóź: /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+    assert pil.run(WITH_FONT % f"c.drawString(9, 9, {text!r})").done["note"].endswith(parts)
+    note = pil.run(WITH_FONT % f"c.setFont('Mine', 20); c.drawString(9, 9, {text!r})").done["note"]
+    assert note.startswith("PDF's Mine has no Łź, which") and note.endswith(parts)
+    each = "".join(f"pdfmetrics.registerFont(TTFont('{name}', '{path}')); c.setFont('{name}', 9); c.drawString(9, 9, '{part}'); "
+                   for name, (part, path) in zip("PQ", (one.split(": ") for one in parts.partition("part: ")[2].split("; "))))
+    assert "note" not in pil.run(WITH_FONT % each).done
+
+
 def test_the_advice_for_pdf_holds(pil):
     note = pil.run("from reportlab.pdfgen import canvas\nfrom reportlab.pdfbase import pdfmetrics\nfrom reportlab.pdfbase.ttfonts import TTFont\n"
                    "c = canvas.Canvas('a.pdf'); c.drawString(9, 9, '销'); c.save()").done["note"]

@@ -27,3 +27,14 @@ def test_it_is_as_it_is_told(extras):
     assert extras.run("import pandas as pd; pd.read_excel('a.xlsx', sheet_name=1, header=None).isna().values.tolist()").text == "[[False, True, False]]"
     assert extras.run(XLSXWRITER.format({}, "sheet.write('A1', '=1+1')")).ok
     assert extras.run("pd.read_excel('a.xlsx', header=None).values.tolist()").text == "[[0]]"
+
+
+def test_reading_them_is_told_once_for_each_sheet(start):
+    python = start("python", extras=True)
+    assert python.run("import pandas as pd\n" + OPENPYXL.format("").replace("[1, ", "['a', 'b', 'c']); sheet.append([1, ")).ok
+    note = TWO.replace("pandas reads NaN or 0", "NaN or 0 here").replace("pandas reads 0 or NaN", "NaN or 0 here")
+    assert python.run("pd.read_excel('a.xlsx', sheet_name='Sheet1')").done["note"] == f"a.xlsx: {note}"
+    assert "note" not in python.run("from pathlib import Path; pd.read_excel(Path('a.xlsx'), sheet_name=None)").done
+    assert "note" not in python.run("pd.DataFrame({'a': [None, 0], 'z': 0}).to_excel('b.xlsx'); pd.read_excel('b.xlsx')").done
+    failed = python.run("pd.read_excel('a.xlsx', sheet_name='nosuch')")
+    assert "'nosuch' not found" in failed.stderr and "parse_and_look" not in failed.stderr

@@ -239,7 +239,7 @@ TEST_F(FilesWrite, DeniedSaysWhereWritingIsPossible) {
             "/tmp");
   put("/workspace/fixed", "x");
   ASSERT_EQ(::chmod(host("/workspace/fixed").c_str(), 0444), 0);
-  EXPECT_NE(write("fixed", "y").find("permission denied"), std::string::npos);
+  EXPECT_NE(write("fixed", "y").find("permission denied by the mode"), std::string::npos);
   EXPECT_EQ(get("/workspace/fixed"), "x");
 }
 

@@ -257,6 +257,19 @@ TEST(SampleChart, EveryKindIsThinned) {
   EXPECT_LE(thinned["x"].size() * thinned["y"].size(), 250U);
 }
 
+TEST(SampleChart, TheHighestBinStaysWhateverItsHeightIsCalled) {
+  for (const char* name : {"count", "density", "cumulative_proportion", "height"}) {
+    json bins = json::array();
+    for (int i = 0; i < 50; ++i) {
+      bins.push_back({{"from", i}, {"to", i + 1}, {name, i == 30 ? 9 : 1}});
+    }
+    json chart = {{"type", "histogram"}, {"elements", bins}};
+    EXPECT_TRUE(sample_chart(chart, 10));
+    const json& kept = chart["elements"];
+    EXPECT_NE(std::find(kept.begin(), kept.end(), bins[30]), kept.end()) << name;
+  }
+}
+
 TEST(SampleChart, WhateverItIsGivenIsTakenCalmly) {
   for (const char* text : {"5", "[]", "{}", R"({"elements":5})",
                            R"({"elements":[[],5,null,"x",{"points":3},{"values":4}]})",

@@ -46,6 +46,37 @@ TEST(NetworkChoice, WhatIsNotGrantedIsNamedWithWhoCanGrantIt) {
   EXPECT_NE(refusal({.denied = {range}}).find("goes with network.allow"), std::string::npos);
 }
 
+TEST(NetworkChoice, APartOfASetIsAskedForWithoutItsPort) {
+  GrantedNetwork granted;
+  granted.sets["packages"] = {sandbox::parse_network_rule("pypi.org:443").value(),
+                              sandbox::parse_network_rule("*.example.org:80").value(),
+                              sandbox::parse_network_rule("GET odd.example.com:8443").value()};
+  const std::pair<const char*, const char*> granted_names[] = {
+      {"pypi.org", "pypi.org:443"},
+      {"pypi.org:443", "pypi.org:443"},
+      {"a.example.org", "a.example.org:80"},
+      {"GET pypi.org/simple/*", "GET pypi.org:443/simple/*"}};
+  for (const auto& [asked, has] : granted_names) {
+    const auto choice = choose({.allow = {{asked}}}, granted);
+    ASSERT_TRUE(choice.ok()) << asked;
+    const auto hosts = granted_hosts(*choice.value(), granted).hosts;
+    ASSERT_EQ(hosts.size(), 1U) << asked;
+    EXPECT_EQ(text_of(hosts.front()), has);
+  }
+  for (const char* other : {"pypi.org:80", "*.pypi.org", "odd.example.com", "odd.example.com:8443"})
+    EXPECT_FALSE(choose({.allow = {{other}}}, granted).ok()) << other;
+}
+
+TEST(NetworkChoice, AManagerOfPackagesIsNoHost) {
+  for (const char* name : {"pip", "pypi", "npm", "npmjs"}) {
+    const std::string has = refusal({.allow = {{name}}});
+    EXPECT_NE(has.find("; packages has what pip and npm install"), std::string::npos) << has;
+    EXPECT_EQ(has.find("--allow"), std::string::npos) << has;
+    const auto without = choose({.allow = {{name}}}, GrantedNetwork());
+    EXPECT_NE(without.error().message.find("--allow packages,"), std::string::npos) << name;
+  }
+}
+
 TEST(NetworkChoice, AHostIsAskedForByTheNameThatGrantsIt) {
   const GrantedNetwork granted = granted_network();
   EXPECT_EQ(name_to_ask("pypi.org", granted), "packages");

@@ -64,6 +64,25 @@ TEST_F(SessionNetworksTest, AHostThatWasAllowedOneSessionIsItsAlone) {
   EXPECT_TRUE(of(other).hosts.empty());
 }
 
+TEST_F(SessionNetworksTest, RunnersAreToldHowASessionComesToAnIndex) {
+  granted_.sets["packages"] = {rule("pypi.org:443"), rule("registry.npmjs.org:443")};
+  granted_.indexes["pip"].hosts = {rule("pypi.org:443")};
+  granted_.indexes["npm"].hosts = {rule("registry.npmjs.org:443")};
+  granted_.indexes["gem"].hosts = {rule("rubygems.org:443")};
+  Session session = created();
+  session.network = NetworkChoice{{"pypi.org"}, {}, {}};
+  sandbox::BoxSpec spec;
+  const SessionNetworks networks(granted_, directory_, store_->network, store_->credentials);
+  ASSERT_TRUE(networks.add({}, session, spec).ok());
+  const std::map<std::string, std::string> both = {{"HUTCH_ASK_npm", "packages"},
+                                                   {"HUTCH_ASK_pip", "packages"}};
+  EXPECT_EQ(spec.env, both);
+  sandbox::BoxSpec reaches;
+  ASSERT_TRUE(networks.add(of(session), session, reaches).ok());
+  EXPECT_EQ(reaches.env.count("HUTCH_ASK_pip"), 0U) << "it reaches that";
+  EXPECT_EQ(reaches.env.count("HUTCH_ASK_npm"), 1U);
+}
+
 TEST_F(SessionNetworksTest, ABoxWithoutHostsHasTheBoundsOfLaterOnes) {
   const Session session = created();
   granted_.quota.bytes_left = 1000;

@@ -122,6 +122,12 @@ TEST(RunView, LinesThatRepeatAreCounted) {
   const json value = view_of(run, same + "end\nend\n");
   EXPECT_EQ(value["stdout"], "WARNING: again\n... the same line 2999 times more ...\nend\nend\n");
   EXPECT_FALSE(value.contains("truncated")) << "all is told";
+  std::string warnings;
+  for (int i = 0; i < 30; ++i)
+    warnings += "cell 1, line 2: PerformanceWarning: it is in pieces\n  df[i] = 1\n";
+  EXPECT_EQ(view_of(run, "a\n" + warnings + "  df[i] = 2\n")["stdout"],
+            "a\ncell 1, line 2: PerformanceWarning: it is in pieces\n  df[i] = 1\n... the same 2 "
+            "lines 29 times more ...\n  df[i] = 2\n");
   const std::string few = "HTTP/1.1 403\nHTTP/1.1 403\nHTTP/1.1 403\nHTTP/1.1 403\n";
   EXPECT_EQ(view_of(run, few)["stdout"], few) << "whoever reads them line by line finds them";
   EXPECT_EQ(view_of(run, same, 45'000 - 30)["stdout"], "WARNING: again\nWARNING: again\n")
@@ -801,7 +807,9 @@ TEST(RunView, TwoHundredFilesAreListedAndAllCounted) {
   const json value = view_of(run, "");
   EXPECT_EQ(value["files_changed"].size(), 200U);
   EXPECT_EQ(value["files_changed_total"], 4'321);
-  EXPECT_NE(text_of_run(value).find("4321 files changed in all"), std::string::npos);
+  const std::string text = text_of_run(value);
+  EXPECT_NE(text.find("file_19.txt (12345) and more\n4321 files changed in all"), std::string::npos)
+      << text;
   run.files_changed_total = 200;
   EXPECT_FALSE(view_of(run, "").contains("files_changed_total"));
 }
