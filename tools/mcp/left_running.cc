@@ -24,6 +24,7 @@ namespace tools {
 namespace {
 
 constexpr std::string_view kHead = "left running by this run: ";
+constexpr std::string_view kTail = "; get_run of this run has what it prints later";
 // It may begin while the run is at its end, and both clocks are coarse.
 constexpr std::int64_t kSlackMs = 2'000;
 constexpr std::size_t kNumbersBytesMax = 600;
@@ -53,7 +54,8 @@ std::size_t end_of_advice(const std::string& note, std::size_t advice) {
     const std::size_t place = note.find(last, advice);
     if (place != note.npos) end = std::min(end, place + last.size());
   }
-  return end;
+  if (end == note.npos) return end;
+  return end + (std::string_view(note).substr(end).starts_with(kTail) ? kTail.size() : 0);
 }
 
 // Fields of /proc/PID/stat behind the name, which may have blanks itself.

@@ -429,7 +429,7 @@ GIVES, IS = "(hutch.sql() gives a Promise: (await hutch.sql(...)) is its value)"
 def test_a_promise_that_is_taken_for_its_value(start, code, told):
     ending = start("javascript").run(code, language="typescript" if ": Promise" in code else "javascript")
     said = f"({ending.done.get('note', '')})" if ending.ok else ending.stderr.splitlines()[-1]
-    if told and ": Promise" in code:
+    if told and (": Promise" in code or "hutch.sql('SELECT count" in code):  # nobody waits for the query, which may still be told of
         assert told[1:-1] in said, ending
     else:
         assert said == told if told else "Promise:" not in said, ending

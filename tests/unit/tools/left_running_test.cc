@@ -23,6 +23,11 @@ TEST(LeftRunning, NamesWhatLives) {
   EXPECT_EQ(told(note, {}), "more");
   EXPECT_EQ(told("before; " + note, {}), "before; more");
   EXPECT_EQ(told("before", {}), "before");
+  const std::string printing =
+      "left running by this run: sleep 1 (pid 3); kill PID ends it; "
+      "get_run of this run has what it prints later";
+  EXPECT_EQ(told(printing + "; more", {}), "more");
+  EXPECT_EQ(told(printing, {3}), printing);
 }
 
 TEST(LeftRunning, KnowsTheWordsOfAllThatTell) {
