@@ -27,31 +27,23 @@ std::string remedy(const std::string& name) {
          ", or in the configuration with allow = [\"" + name + "\"] in [network]";
 }
 
-// Returns how a set is asked for, or granted, by which pip and npm come to what they install, where
-// somebody has named one of them as if that were a host; empty for other names.
-std::string remedy_for_manager(const std::string& name, const GrantedNetwork& granted) {
-  for (const char* meant : {"pip", "pypi", "npm", "npmjs"}) {
-    if (name != meant) continue;
+// Returns by which name that is granted here somebody comes to a host, or to what a manager of
+// packages installs who was named as if that were a host; else how it is granted.
+std::string remedy_for(const std::string& name, const GrantedNetwork& granted) {
+  for (const char* manager : {"pip", "pypi", "npm", "npmjs"}) {
+    if (name != manager) continue;
     return granted.sets.contains("packages") ? "packages has what pip and npm install"
                                              : remedy("packages");
   }
-  return "";
+  if (const auto known = name_to_ask(name, granted)) return *known + " has it";
+  return remedy(base::echoed(name));
 }
 
-// Returns the hosts of a set, where it is allowed; else the host that the text names. Without a
-// port it is that one of the two which is granted, where not both are.
+// Returns the hosts of a set, where it is allowed; else the host that the text names.
 base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
                                                 const GrantedNetwork& granted) {
   if (const auto set = granted.sets.find(text); set != granted.sets.end()) return set->second;
   NetworkRule rule = TRY(sandbox::parse_network_rule(text));
-  const std::vector<NetworkRule> all = granted.all();
-  if (rule.port == 0 && !sandbox::is_within(rule, all)) {
-    for (const std::uint16_t port : {sandbox::kHttpsPort, sandbox::kHttpPort}) {
-      NetworkRule narrowed = rule;
-      narrowed.port = port;
-      if (sandbox::is_within(narrowed, all)) return std::vector<NetworkRule>{std::move(narrowed)};
-    }
-  }
   return std::vector<NetworkRule>{std::move(rule)};
 }
 
@@ -68,11 +60,9 @@ base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::st
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
     if (!sandbox::are_within(hosts.value(), all)) {
-      const std::string of_manager = remedy_for_manager(name, granted);
-      return invalid_network(
-          "network.allow: " + base::echoed(name) +
-          " is not allowed here; allowed are: " + (names.empty() ? "none" : names) + "; " +
-          (of_manager.empty() ? remedy(base::echoed(name)) : of_manager));
+      return invalid_network("network.allow: " + base::echoed(name) +
+                             " is not allowed here; allowed are: " +
+                             (names.empty() ? "none" : names) + "; " + remedy_for(name, granted));
     }
     chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }

@@ -179,6 +179,14 @@ void add_note(Run& run, const std::string& what) {
   base::append_part(run.note, what, "; ");
 }
 
+std::string note_of_company(bool has_changed_files, bool has_used_network) {
+  if (!has_changed_files && !has_used_network) return "";
+  const std::string what = !has_used_network    ? "files changed"
+                           : !has_changed_files ? "the network was used"
+                                                : "files changed and the network was used";
+  return "others ran meanwhile: " + what + " during this run, maybe by them";
+}
+
 std::string note_of_left_processes(const Limits& limits) {
   return "processes that earlier runs left behind were ended to make room for this run: they took "
          "up the session's limit of " +

@@ -16,6 +16,9 @@ void add_note(Run& run, const std::string& what);
 
 // Says that what earlier runs had left running was ended for what is on, or was.
 std::string note_of_left_processes(const Limits& limits);
+// Says that what a run is told to have done may be of others that ran beside it; empty where it is
+// told of nothing.
+std::string note_of_company(bool has_changed_files, bool has_used_network);
 
 // Met says what a run has met, as far as the box itself knows.
 struct Met {

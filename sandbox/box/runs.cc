@@ -54,8 +54,6 @@ constexpr const char* kNoShare =
     ": no more variables are stored than were, and 1 MB beside, since what your sessions have "
     "stored "
     "takes a tenth of the disk (delete_session makes room)";
-constexpr const char* kDuringThisRun =
-    "others ran meanwhile: files and network changed during this run, maybe by them";
 constexpr const char* kRestarted =
     "began in a fresh interpreter, as asked: variables of earlier runs are lost, files kept";
 constexpr const char* kRestartedSql =
@@ -529,9 +527,7 @@ void Runs::take_changes(Job& job) {
   const std::string new_names = note_of_new_names(
       job.obeyed_before, find_obeyed_names(context_.init.root_fd(), looked_into_));
   if (!new_names.empty()) add_note(job.run, new_names);
-  if (job.had_company && (changes > 0 || !job.run.network.empty())) {
-    add_note(job.run, kDuringThisRun);
-  }
+  if (job.had_company) add_note(job.run, note_of_company(changes > 0, !job.run.network.empty()));
 }
 
 void Runs::finish(const JobPointer& job) {

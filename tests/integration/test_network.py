@@ -122,7 +122,7 @@ def test_what_a_run_asked_of_the_network_beside_others_is_told_as_during_it(worl
     other = world.run("until [ -e go ]; do sleep 0.02; done; curl -sS http://theirs.example/; touch asked; sleep 60", "bash", session_id=session, background=True)["run_id"]
     beside = world.run(f"touch go; curl -sS http://{world.web}/; curl -sS http://evil.example/; until [ -e asked ]; do sleep 0.02; done", "bash", session_id=session)
     assert beside["network"]["allowed"] == [world.web] and set(refused(beside)) == {"evil.example", "theirs.example"}, beside
-    assert "others ran meanwhile" in beside["note"] and "during this run" in beside["note"], beside
+    assert "others ran meanwhile: files changed and the network was used during this run, maybe by them" in beside["note"], beside
     ended = world.call("cancel_run", run_id=other)
     assert "during this run" in ended["note"] and set(refused(ended)) == {"evil.example", "theirs.example"}, ended
 

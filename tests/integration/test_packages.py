@@ -432,7 +432,7 @@ def test_a_missing_import_names_the_tool(open_session):
     for code, language in (("import nosuch", "python"), ("require('nosuch')", "javascript")):
         said = open_session.run(code, language, session_id=session)["stderr"]
         assert 'in a session that create_session makes with network {"allow":' in said and "packages" in said and "stdio" not in said, said
-    session = open_session.call("create_session", network={"allow": ["registry.npmjs.org"]})["session_id"]
+    session = open_session.call("create_session", network={"allow": ["registry.npmjs.org:443"]})["session_id"]
     assert '{"allow": ["packages"]}' in open_session.run("import nosuch", session_id=session)["stderr"]
     assert "network policy allows" in open_session.run("require('nosuch')", "javascript", session_id=session)["stderr"]
     assert install(open_session, "is-odd@3", manager="npm", session_id=session)["status"] == "completed"

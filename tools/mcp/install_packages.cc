@@ -71,12 +71,13 @@ struct PackageManager {
 // Python and node as the cells have them, whatever else bash has on its PATH, or instead of them.
 constexpr PackageManager kManagers[] = {
     {"pip",
-     "/usr/bin/env PATH=/environment/bin:/usr/bin:/bin python3 -E "
-     "/run/hutch/runners/install/pip.py",
+     R"(/usr/bin/env "HUTCH_BASH_PATH=$PATH" PATH=/environment/bin:/usr/bin:/bin )"
+     "python3 -E /run/hutch/runners/install/pip.py",
      kPipOptions},
     {"npm",
-     "/usr/bin/env -u NODE_OPTIONS PATH=/environment/bin:/usr/bin:/bin node "
-     "/run/hutch/runners/install/npm.mjs",
+     "/usr/bin/env -u NODE_OPTIONS "
+     R"("HUTCH_BASH_PATH=$PATH" PATH=/environment/bin:/usr/bin:/bin )"
+     "node /run/hutch/runners/install/npm.mjs",
      kNpmOptions}};
 constexpr const char* kApt = "apt";
 

@@ -36,7 +36,7 @@ __hutch_is_blind_editor() {
   case " $* " in
     *" -e"* | *" -E"* | *" -s "* | *" -S "* | *" -c "* | *" -x "* | *" +"* | *" -batch "*) return 1 ;;
     *" --batch "* | *" --script"* | *" --eval"* | *" --execute"* | *" --headless "*) return 1 ;;
-    *" --help "* | *" --version "* | *" -h "* | *" -V "*) return 1 ;;
+    *" --help "* | *" --version "* | *" -h "* | *" -V "* | *" --daemon"* | *" --bg-daemon"* | *" --serverlist "*) return 1 ;;
   esac
 }
 

@@ -183,6 +183,7 @@ trap() {
   local -a others=()
   if [ $# -eq 0 ] || [[ $1 == -p ]]; then
     [ $# -eq 0 ] || shift
+    [[ ${1-} != -- ]] || shift
     if [ $# -eq 0 ]; then
       for ((signal = 1; signal < 65; ++signal)); do [[ $signal == 3[23] ]] || others+=("$signal"); done
       set -- EXIT "${others[@]}" DEBUG ERR RETURN

@@ -72,6 +72,8 @@ def _of_form(path, sql, expected, found, skipped):
     delimiter = max(_DELIMITERS, key=first.count)
     if not first or found == expected or first.lower().startswith("sep=") or _DEALS_WITH_FORM.search(sql):
         return ""
+    if skipped and "column0" not in found and first.count(delimiter) + 1 < len(found):
+        return ""  # a title over the table
     options = f"delim={_text(delimiter)}, header=true".replace("\t", "\\t") + ("" if expected else ", null_padding=true")
     way = f"read_csv({_text(path)}, {options if delimiter in first else 'skip=0'})"
     if skipped:

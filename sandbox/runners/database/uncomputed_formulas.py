@@ -5,7 +5,7 @@ from posixpath import join, normpath
 
 _SHEET_BYTES_MAX = 8 << 20
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_FORMULA = re.compile(rb"<f(?: [^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>(0?)</v>)?\s*</c>")
+_FORMULA = re.compile(rb"<c(?P<cell>(?: [^>]*)?)>\s*<f(?: [^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>(?P<value>0?)</v>)?\s*</c>")
 
 
 def note(path, sheet, frame):
@@ -39,4 +39,9 @@ def _count(path, sheet):
     except (OSError, EOFError, KeyError, StopIteration, ValueError, NotImplementedError, zipfile.BadZipFile, ElementTree.ParseError):
         return 0
     is_to_be_computed = any(one.get("fullCalcOnLoad") in ("1", "true") for one in root.iter() if one.tag.endswith("}calcPr"))
-    return sum(found[1] != b"0" or is_to_be_computed for found in _FORMULA.finditer(cells))
+    return sum(_lacks_value(found, is_to_be_computed) for found in _FORMULA.finditer(cells))
+
+
+def _lacks_value(found, is_to_be_computed):
+    """Some programs write 0 until it is computed; a text that is empty has been."""
+    return b't="str"' not in found["cell"] and (found["value"] != b"0" or is_to_be_computed)

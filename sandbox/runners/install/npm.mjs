@@ -18,7 +18,7 @@ const NAMED_MAX = 12;
 const NEWEST_EVERY_MS = 1000;
 const QUIET_MS = 5000; // most installs are over by then, and of lines that were written over an answer has to say so
 // Where packages go, and which of them: not for bash to say. Where they come from is.
-const OF_SESSION = new RegExp('^(PATH|HOME|PREFIX|NODE_.*|npm_config_(prefix|local_prefix|global.*|location|dry_run|package_lock_only|workspaces?|'
+const OF_SESSION = new RegExp('^(PATH|HOME|PREFIX|NODE_(OPTIONS|PATH|ENV)|npm_config_(prefix|local_prefix|global.*|location|dry_run|package_lock_only|workspaces?|'
   + 'include_workspace_root|omit|include|only|production|dev|save.*|install_(strategy|links)|link|cpu|os|libc|loglevel|silent|quiet|json))$', 'i');
 
 const WARNING = /^npm (warn|WARN) /;
@@ -126,7 +126,9 @@ function environmentOfSession() {
   }
   const ofBash = Object.entries(process.env).filter(([name]) => !OF_SESSION.test(name));
   const own = given.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]);
-  return Object.fromEntries([...ofBash, ...own.filter(([name]) => OF_SESSION.test(name))]);
+  const ofSession = Object.fromEntries([...ofBash, ...own.filter(([name]) => OF_SESSION.test(name))]);
+  // Compilers of bash's PATH may be needed by builds, behind the programs of the session.
+  return { ...ofSession, PATH: [ofSession.PATH, process.env.HUTCH_BASH_PATH].filter(Boolean).join(':') };
 }
 
 // Returns the names of all packages at the top of node_modules.

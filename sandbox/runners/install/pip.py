@@ -36,13 +36,13 @@ _THERE = re.compile(r"Requirement already satisfied: ([\w.-]+).* in \S+(?: \(fro
 # Where packages go, and whose Python and pip's options are meant: not for bash to say. Where they come from is.
 _OF_SESSION = re.compile(
     r"PATH|HOME|XDG_.*|VIRTUAL_ENV.*|CONDA_.*|PYTHON.*|PIP_(?!((EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY|CONFIG_FILE"
-    r"|(BUILD_)?CONSTRAINT|NO_BINARY|ONLY_BINARY|PREFER_BINARY|PRE|NO_BUILD_ISOLATION|CONFIG_SETTINGS|DEFAULT_TIMEOUT|RETRIES)$).*")
+    r"|(BUILD_)?CONSTRAINT|NO_BINARY|ONLY_BINARY|PREFER_BINARY|PRE|NO_BUILD_ISOLATION|CONFIG_SETTINGS|KEYRING_PROVIDER|CACHE_DIR|NO_CACHE_DIR|DEFAULT_TIMEOUT|RETRIES)$).*")
 # Lines by which compilers, build tools and Python name what is wrong, and those among them that say only that something is.
 _CAUSE = re.compile(
     r"(^|[\s:])(ERROR|[Ee]rror|fatal error|Fatal error|CMake Error[^:]*)\s?:|^\s*[\w.]*(Error|Exception): |Unknown compiler|not found|not installed|cannot find"
     r"|undefined reference|No such file|No space left|Could not find", re.MULTILINE)
 _NO_CAUSE = re.compile(r"subprocess-exited-with-error|CalledProcessError|This error originates|Failed (to build|building)|metadata-generation-failed"
-                       r"|Encountered error while")
+                       r"|Encountered error while|\.\.\. ?(not found|no)$")
 
 
 class Progress:
@@ -123,8 +123,10 @@ def environment_of_session():
             given = dict(os.fsdecode(entry).split("=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
     except OSError:  # it has just ended
         return dict(os.environ)
+    # Compilers of bash's PATH may be needed by builds, behind the programs of the session.
+    path = {"PATH": ":".join(filter(None, (given.get("PATH"), os.environ.get("HUTCH_BASH_PATH"))))}
     return {**{name: value for name, value in os.environ.items() if not _OF_SESSION.fullmatch(name)},
-            **{name: value for name, value in given.items() if _OF_SESSION.fullmatch(name)}}
+            **{name: value for name, value in given.items() if _OF_SESSION.fullmatch(name)}, **path}
 
 
 def tell_warnings(lines):

@@ -51,8 +51,9 @@ function asObject(source) {
   const literal = edited(source, [{ start: 0, end: 0, text: '(' }, { start: source.length, end: source.length, text: ')' }]);
   try {
     const { expression } = parse(literal.code, '').body[0];
-    const holdsStatements = expression.properties?.some(({ method, key }) => method && /^(if|switch|while|with)$/.test(key.name));
-    return holdsStatements ? undefined : literal;
+    // `foo(x) { … }` may be a call and a block as well as a method, and a comment alone is nothing.
+    const { properties } = expression;
+    return properties?.some(({ method }) => method) || (properties?.length === 0 && source.trim() !== '{}') ? undefined : literal;
   } catch {
     return undefined;
   }

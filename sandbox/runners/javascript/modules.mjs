@@ -80,7 +80,7 @@ function missing(name) {
     : there ? `${there} has it: process.chdir(${JSON.stringify(there)}) lets it be found`
     : process.env.HUTCH_ASK_npm
       ? 'install_packages with manager npm installs it, in a session that create_session makes with network ' +
-        `${JSON.stringify({ allow: [process.env.HUTCH_ASK_npm] })}, not in this one`
+        JSON.stringify({ allow: [process.env.HUTCH_ASK_npm] })
     : process.env.HUTCH_NETWORK
       ? "install_packages with manager npm installs it, where the session's network policy allows"
       : howToGet()) +

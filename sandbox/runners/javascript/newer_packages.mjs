@@ -59,8 +59,12 @@ function sentenceOf(folders) {
 }
 
 function stampOf(folder) {
-  const { ctimeMs, ino } = fs.statSync(path.join(folder, 'package.json'), { throwIfNoEntry: false }) ?? {};
-  return ino && `${ctimeMs} ${ino}`;
+  try {
+    const { ctimeMs, ino } = fs.statSync(path.join(folder, 'package.json'));
+    return `${ctimeMs} ${ino}`;
+  } catch {
+    return ''; // it has just gone, or may not be read
+  }
 }
 
 function versionIn(folder) {

@@ -4,10 +4,12 @@ One chart per kind of mark found in an axes; several of them make a `composite`.
 ../CHARTS.md. Everything is read from the artists: nothing here draws or changes a figure.
 """
 
+import bisect
 import datetime
 import decimal
 import functools
 import math
+import re
 import sys
 
 import numpy
@@ -21,7 +23,11 @@ from hutch_runner.legends import Legend, is_shown, label_of
 
 TICKS_MAX = 30
 _SCALES = ("log", "symlog", "logit", "asinh")
-_SHARES = ("density", "percent", "probability", "proportion")  # so heights of bins are called
+_KINDS_OF_HEIGHTS = ("count", "density", "percent", "probability", "proportion", "frequency")  # so those of bins are called
+_FORMATTED = re.compile(r"\s*(?P<sign>[-+]?)\s*\\?[$€£¥₹]?\s*"
+                        r"(?P<digits>[0-9][0-9.,'_\s]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+|(?i:nan|inf))\s*(?P<scale>\\?%|[kKM]?)\s*[$€£¥₹]?")
+_IN_GROUPS = re.compile(r"[0-9]{1,3}(?P<between>[.,'_\s])[0-9]{3}(?:(?P=between)[0-9]{3})*(?:[.,][0-9]+)?")
+_POWERS = {"%": -2, "\\%": -2, "k": 3, "K": 3, "M": 6}
 _PLAIN_FORMATTERS = (ticker.ScalarFormatter, ticker.LogFormatter, ticker.LogitFormatter, ticker.EngFormatter, ticker.NullFormatter)
 _WITHOUT_DATA = ((quiver.Quiver, "arrows"), (quiver.Barbs, "arrows"), (contour.ContourSet, "contours"),
                  (collections.PathCollection, "contours"), (collections.PolyCollection, "areas"),
@@ -73,18 +79,17 @@ def _charts_of(axes):
         ("pie", [_wedge(axes, wedge, i) for i, wedge in enumerate(p for p in axes.patches if isinstance(p, patches.Wedge) and is_shown(p))]),
         ("histogram", [e for one in bins if not _words(_axis_of(axes, one)) for e in _bins(axes, legend, *one)]),
         ("bar", [*(e for one in bins if _words(_axis_of(axes, one)) for e in _counts(axes, legend, *one)),
-                 *(e for c in bars for e in _bar(axes, c, legend))]),
+                 *_all_bars(axes, bars, legend)]),
         ("scatter", [*_all_series(axes, _clouds(axes, legend), _has_heights(axes, "scatter")), *_hexagons(axes, legend)]),
         ("line", _all_series(axes, of_lines, _has_heights(axes, "line", lines))),
         ("heatmap", _heatmaps(axes)),
-        ("area", [_area(axes, legend, *one) for one in rare_marks.upright(areas)]),
+        ("area", [_area(axes, legend, *one) for one in areas]),
     ):
         # Areas beside other marks are mostly how sure these are, or are told with their edges.
         if elements and (kind != "area" or edges or not charts):
-            values = _value_axes(axes, kind, ways.get(kind, ()), lines)
-            charts.append({"type": kind, "title": title_of_axes(axes),
-                           "x": _axis(axes.xaxis, _numbers(elements, 0, bins), axes.xaxis in values),
-                           "y": _axis(axes.yaxis, _numbers(elements, 1, bins), axes.yaxis in values), "elements": elements})
+            values, numbers = _value_axes(axes, kind, ways.get(kind, ()), lines), [_numbers(elements, place, bins) for place in (0, 1)]
+            of_axes = [_axis(axis, found, axis in values or (kind == "heatmap" and bool(found))) for axis, found in zip((axes.xaxis, axes.yaxis), numbers)]
+            charts.append({"type": kind, "title": title_of_axes(axes), "x": of_axes[0], "y": of_axes[1], "elements": elements})
             uncovered = [] if kind == "area" else uncovered
     missing = rare_marks.untold(axes, uncovered, error_bars - of_boxes) if charts else ""
     return [{**charts[0], "missing": missing}, *charts[1:]] if missing else charts
@@ -102,11 +107,25 @@ def _value_axes(axes, kind, sideways, lines):
 
 
 def _has_heights(axes, kind, lines=()):
-    """Whether the y of such marks are values: of lines and areas, and of points where the names at the axis do not count 0, 1, 2, or from 1 on."""
-    if kind == "area" or (kind == "line" and any(line.get_linestyle() != "None" for line in lines)):
+    """Whether the y of such marks are values: of areas, of lines, and of points where the names at the axis do not count 0, 1, 2, or from 1 on.
+
+    Lines are rows of named things where each lies at such a name, or goes from mark to mark and no name is a number.
+    """
+    if kind == "area":
         return True
+    drawn_lines = [line for line in lines if line.get_linestyle() != "None"] if kind == "line" else []
     places = _categories(axes.yaxis) if kind in ("line", "scatter") else {}
-    return bool(places) and not any(set(places) == set(range(first, first + len(places))) for first in (0, 1))
+    if not any(set(places) == set(range(first, first + len(places))) for first in (0, 1)):
+        return bool(places or drawn_lines)
+    return not all(_is_row(line, places) for line in drawn_lines)
+
+
+def _is_row(line, places):
+    heights = numpy.unique(numpy.asarray(line.get_ydata(orig=False), dtype=float))
+    heights = heights[numpy.isfinite(heights)]
+    if not set(heights.tolist()) <= set(places):
+        return False
+    return len(heights) < 2 or (line.get_marker() not in (None, "None", "", " ") and not any(map(_is_number, places.values())))
 
 
 def _parts(axes, bars):
@@ -168,7 +187,7 @@ def _is_plain(axis):
     """Whether it has its numbers written as they are."""
     formatter = axis.get_major_formatter()
     if _are_given(axis):
-        return all(_is_number(name) and _says(name, place) for place, name in _tick_texts(axis).items())
+        return all(_is_number(name) and _says(name, place, as_it_is=True) for place, name in _tick_texts(axis).items())
     pattern = getattr(formatter, "fmt", "%%")
     is_pattern = isinstance(formatter, (ticker.StrMethodFormatter, ticker.FormatStrFormatter)) and "%}" not in pattern and "%%" not in pattern
     return is_pattern or isinstance(formatter, _PLAIN_FORMATTERS)
@@ -249,27 +268,43 @@ def _are_given(axis):
 
 
 def _is_number(text):
-    if str(text).startswith("$"):  # a power of ten, as matplotlib writes it
-        return True
-    try:
-        float(_with_minus(text))
-    except ValueError:
-        return False
-    return True
+    return _is_formula(text) or bool(_readings(text))
 
 
-def _says(text, place):
-    """Whether a text that is a number is that of the place, rounded as it is written."""
-    if text.startswith("$"):
+def _says(text, place, as_it_is=False):
+    """Whether a text that is a number is that of the place, rounded as it is written; `as_it_is` not as so many percent or thousands."""
+    if _is_formula(text):
         return True
-    number = decimal.Decimal(_with_minus(text))
-    last = number.as_tuple().exponent if number.is_finite() else None  # the power of ten of its last digit
     # Cells of a heatmap are counted at their edges and so half a step away.
-    return last is not None and abs(float(number) - place) < (0.501 if last < 0 else 0.499) * 10.0 ** last
+    return any(abs(float(number) - place) < (0.501 if last < 0 else 0.499) * 10.0 ** last
+               for number, is_scaled in _readings(text) if number.is_finite() and not (as_it_is and is_scaled)
+               for last in [number.as_tuple().exponent])  # the power of ten of its last digit
 
 
-def _with_minus(text):
-    return str(text).replace("\N{MINUS SIGN}", "-")
+def _is_formula(text):
+    """Whether it is a power of ten, as matplotlib writes it."""
+    return str(text).startswith("$") and str(text).count("$") > 1
+
+
+def _readings(text):
+    """The numbers that a text may be, each with whether it is scaled: without separators of groups, a currency's sign, percent or thousands."""
+    found = _FORMATTED.fullmatch(str(text).replace("\N{MINUS SIGN}", "-"))
+    if not found:
+        return []
+    sign, digits, power = found["sign"], found["digits"].strip(), _POWERS.get(found["scale"], 0)
+    ways = {digits, digits.replace(",", ".")} if digits.count(",") == 1 else {digits}
+    if _IN_GROUPS.fullmatch(digits):
+        separator = re.search(r"\D", digits).group()
+        ways.add(digits.replace(separator, "").replace(",", "."))
+    numbers = []
+    for way in ways:
+        try:
+            numbers.append(decimal.Decimal(sign + way))
+        except decimal.InvalidOperation:
+            continue
+    scaled = [(number.scaleb(power), True) for number in numbers if power and number.is_finite()]
+    # An axis may count in percent too; in thousands it says so elsewhere.
+    return scaled + [(number, bool(power)) for number in numbers if power <= 0]
 
 
 def _values_of(axis, positions, has_values=False):
@@ -350,14 +385,31 @@ def _ends_of(values):
 
 def _nearest_values(axis, positions):
     categories = _categories(axis)
-    names = [_nearest_name(categories, position) for position in positions]
-    return names if all(names) else list(map(_values_of(axis, positions), positions))
+    ticks, reach = sorted(categories), _half_step(positions)
+    nearest = [_nearest_tick(ticks, position, reach) for position in positions] if ticks else [None]
+    if None not in nearest and len(set(nearest)) == len(set(map(float, positions))):
+        return [categories[tick] for tick in nearest]
+    return list(map(_values_of(axis, positions), positions))
+
+
+def _half_step(positions, otherwise=0.5):
+    """Half of the least distance of places, within which a tick names one of them; `otherwise` where there is but one place."""
+    places = numpy.unique(numpy.asarray(positions, dtype=float))
+    places = places[numpy.isfinite(places)]
+    steps = numpy.diff(places)
+    steps = steps[steps > 1e-9 * max(abs(places[0]), abs(places[-1]))] if len(steps) else steps
+    return float(steps.min()) / 2 if len(steps) else otherwise
+
+
+def _nearest_tick(ticks, position, reach):
+    """Bars of a group stand beside the tick that names them; `ticks` are sorted."""
+    after = bisect.bisect_left(ticks, position)
+    nearest = min(ticks[max(after - 1, 0):after + 1], key=lambda tick: abs(tick - position), default=None)
+    return nearest if nearest is not None and abs(nearest - position) <= reach + 1e-9 * (abs(position) + reach) else None
 
 
 def _nearest_name(categories, position):
-    """Bars of a group stand beside the tick that names them."""
-    nearest = min(categories, key=lambda tick: abs(tick - position), default=None)
-    return categories[nearest] if nearest is not None and abs(nearest - position) <= 0.5 else None
+    return categories.get(_nearest_tick(sorted(categories), position, 0.5))
 
 
 # --- marks -----------------------------------------------------------------------------------------
@@ -388,18 +440,20 @@ def _areas_and_edges(axes, names, taken):
 
     A line without a name has that of its area.
     """
-    areas, edges, grounds = rare_marks.areas(axes), set(), set()
+    areas, edges, grounds, of_edges = rare_marks.upright(axes, rare_marks.areas(axes)), set(), set(), {}
+    for one in areas:
+        for column in (2, 1):
+            of_edges.setdefault(rare_marks.edge(one[1], column), []).append((column, one))
     lines = _lines(axes, taken)
     for line in lines:
-        corners = numpy.column_stack(line.get_data(orig=False))
-        for area, rows in areas:
-            for column, other in ((2, 1), (1, 2)):
-                if numpy.array_equal(rows[:, [0, column]], corners):
-                    names.setdefault(id(line), label_of(line) or label_of(area))
-                    edges.add(id(line))
-                    grounds |= set() if rows[:, other].any() else {id(area)}
-    stand_on_others = any(rows[:, 1:].all(axis=1).any() for _, rows in areas)
-    uncovered = [area for area, _ in areas if id(area) not in grounds]
+        corners = numpy.column_stack(line.get_data(orig=False)).astype(float)
+        # A line is first the end of one area, then where another begins.
+        for column, (area, rows, is_stacked) in sorted(of_edges.get(rare_marks.edge(corners, 1), ()), key=lambda found: -found[0]):
+            names.setdefault(id(line), label_of(line) or label_of(area))
+            edges |= {id(line)} if is_stacked and column == 2 else set()
+            grounds |= set() if rows[:, 3 - column].any() else {id(area)}
+    stand_on_others = any(is_stacked and rows[:, 1:].all(axis=1).any() for _, rows, is_stacked in areas)
+    uncovered = [area for area, *_ in areas if id(area) not in grounds]
     return areas, edges if stand_on_others and len(edges) == len(lines) else set(), uncovered
 
 
@@ -457,17 +511,22 @@ def _error_bars_of_seaborn(axes, bars):
                                                       & (abs(marks[:, 1] - ys.mean()) <= abs(ys[1] - ys[0]) / 2 + 1e-9)).any()}
 
 
-def _bar(axes, bars, legend):
+def _all_bars(axes, all_bars, legend):
+    """Names are found once for all that lie or stand: there may be a container for each bar."""
+    names = {way: _names_of_bars(axes.yaxis if way else axes.xaxis, way, [c for c in all_bars if _sideways(c) == way])
+             for way in set(map(_sideways, all_bars))}
+    return [element for bars in all_bars for element in _bar(axes, bars, legend, names[_sideways(bars)])]
+
+
+def _bar(axes, bars, legend, name_at):
     elements, name = [], legend.name_of(bars)
-    names = _tick_names(axes.yaxis if _sideways(bars) else axes.xaxis)
     for bar in filter(is_shown, bars):
+        low, size = _span(bar, _sideways(bars))
         if _sideways(bars):
-            axis, middle, value = axes.yaxis, bar.get_y() + bar.get_height() / 2, bar.get_width()
-            values, start = axes.xaxis, bar.get_x()
+            value, values, start = bar.get_width(), axes.xaxis, bar.get_x()
         else:
-            axis, middle, value = axes.xaxis, bar.get_x() + bar.get_width() / 2, bar.get_height()
-            values, start = axes.yaxis, bar.get_y()
-        element = {"label": str(_bar_name(axis, middle, names)), "value": float(value)}
+            value, values, start = bar.get_height(), axes.yaxis, bar.get_y()
+        element = {"label": str(name_at(low + size / 2)), "value": float(value)}
         if start != 0:
             element["start"] = _values_of(values, [start], has_values=True)(start)
         if name and name != element["label"]:
@@ -476,8 +535,39 @@ def _bar(axes, bars, legend):
     return elements
 
 
-def _bar_name(axis, position, names):
-    value = _nearest_name(names, position) or _values_of(axis, [position])(position)
+def _span(bar, is_sideways):
+    return (bar.get_y(), bar.get_height()) if is_sideways else (bar.get_x(), bar.get_width())
+
+
+def _names_of_bars(axis, is_sideways, all_bars):
+    """Returns what names the bar at a place: its tick, if that is nearer than to the next bar of the series; else where it is."""
+    names = _tick_names(axis)
+    if not names:
+        return lambda place: _written(_values_of(axis, [place])(place)) if _is_dates(axis) else _written(float(place))
+    spans = [[_span(bar, is_sideways) for bar in bars] for bars in all_bars]
+    steps = [_half_step([low + size / 2 for low, size in series], None) for series in spans]
+    reach = min((step for step in steps if step is not None), default=None)
+    reach = _half_step(_middles_of_groups([span for series in spans for span in series])) if reach is None else reach
+    ticks = sorted(names)
+
+    def name_at(place):
+        tick = _nearest_tick(ticks, place, reach)
+        return _written(float(place)) if tick is None else names[tick]
+    return name_at
+
+
+def _middles_of_groups(spans):
+    """The middles of bars that touch, taken together."""
+    groups = []
+    for low, high in sorted((min(low, low + size), max(low, low + size)) for low, size in spans):
+        if groups and low <= groups[-1][1] + 1e-6 * (high - low):
+            groups[-1][1] = max(high, groups[-1][1])
+        else:
+            groups.append([low, high])
+    return [(low + high) / 2 for low, high in groups]
+
+
+def _written(value):
     return f"{value:.12g}" if isinstance(value, float) else value
 
 
@@ -499,7 +589,7 @@ def _bins_of_seaborn(bars):
              (b.get_x(), b.get_width(), b.get_height()) for b in bars]
     edges = [float(start) for start, _, _ in spans] + [float(sum(spans[-1][:2]))]
     touch = all(abs(start + size - edge) <= 1e-6 * abs(size) for (start, size, _), edge in zip(spans, edges[1:]))
-    return (bars, sideways, edges, [float(height) for _, _, height in spans]) if touch else None
+    return (bars, sideways, edges, [float(height) for _, _, height in spans], None) if touch else None
 
 
 def _axis_of(axes, bins):
@@ -515,13 +605,22 @@ def _bins(axes, legend, artists, sideways, edges, counts, kind=""):
 
 
 def _name_of_heights(axis, heights, kind):
-    """Returns what hist() was asked for; else what the axis is called, as by seaborn; else they are counts if they are whole."""
-    label = axis.get_label_text().strip().casefold()
-    if kind or label in _SHARES:
-        return kind or label
-    if all(float(height).is_integer() for height in heights):
-        return "count"
-    return label if label == "frequency" else "height"
+    """Returns what hist() was asked for; else what the axis is called, as by seaborn; else they are counts if they are whole and no axis says otherwise.
+
+    `kind` is None where whole numbers are no sign of counts.
+    """
+    label = _label_of_heights(axis)
+    if kind or label:
+        return kind or (label if label in _KINDS_OF_HEIGHTS else "height")
+    return "count" if kind is not None and all(float(height).is_integer() for height in heights) else "height"
+
+
+def _label_of_heights(axis):
+    """The label, mostly; of several axes that share theirs only those at the edge have one."""
+    labels = [axis.get_label_text()]
+    shared = axis.axes.get_shared_x_axes() if axis is axis.axes.xaxis else axis.axes.get_shared_y_axes()
+    labels += [getattr(one, axis.axis_name + "axis").get_label_text() for one in shared.get_siblings(axis.axes)]
+    return next((label for label in (one.strip().casefold() for one in labels) if label), "")
 
 
 def _group(artists, legend):

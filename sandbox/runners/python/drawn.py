@@ -1,4 +1,4 @@
-"""Keeps what boxplot(), violinplot(), hist() and contours got or computed: afterwards there are but lines, areas and bars.
+"""Keeps what boxplot(), violinplot(), hist(), stackplot() and contours got or computed: afterwards there are but lines, areas and bars.
 
 Kept at the axes themselves, so that it goes with them, into a pickle too.
 """
@@ -18,6 +18,7 @@ def watch():
     _replace("bxp", _with_boxes)
     _replace("hist", _with_bins)
     _replace("violinplot", _with_violins)
+    _replace("stackplot", _with_stack)
     _replace("contour", _with_grid)
     _replace("contourf", _with_grid)
     _keep_ends()
@@ -39,6 +40,11 @@ def violins(axes):
     """Returns `(statistics, body, is_sideways, place)` for each violin that is still there."""
     present = set(map(id, axes.collections))
     return [one for one in _kept(axes, "violins") if id(one[1]) in present]
+
+
+def stacks(axes):
+    """Returns the areas that stackplot() drew, also such as are there no more."""
+    return _kept(axes, "stacks")
 
 
 def contours(axes):
@@ -149,6 +155,14 @@ def _violins(dataset, positions, bodies, options):
     for values, body, place in zip(cbook._reshape_2D(dataset, "dataset"), bodies, places):
         low, first, median, third, high = map(float, numpy.percentile(numpy.asarray(values, dtype=float), (0, 25, 50, 75, 100)))
         yield {"whislo": low, "q1": first, "med": median, "q3": third, "whishi": high}, body, is_sideways, float(place)
+
+
+def _with_stack(original):
+    def stackplot(self, *arguments, **options):
+        areas = original(self, *arguments, **options)
+        _kept(self, "stacks").extend(areas)
+        return areas
+    return stackplot
 
 
 def _with_grid(original):

@@ -40,8 +40,8 @@ def describe(failure, interrupts):
 
 def reap_children():
     """Reaps children that have ended: dead ones hold their places in the table until somebody has waited for them."""
-    _let_objects_know()
     deadline = time.monotonic() + REAP_SECONDS
+    _let_objects_know(deadline)
     try:
         while time.monotonic() < deadline:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -50,14 +50,13 @@ def reap_children():
         pass  # none is left
 
 
-def _let_objects_know():
+def _let_objects_know(deadline):
     """Has each object of a child wait for it: where somebody else has reaped it, it would say that it ended well, or goes on."""
     waits = []
     if (subprocess := loaded("subprocess")) is not None:
         waits += [(subprocess.Popen.wait, found) for found in gc.get_objects() if issubclass(type(found), subprocess.Popen)]
     if (process := loaded("multiprocessing.process")) is not None:
         waits += [(process.BaseProcess.join, child) for child in process._children]
-    deadline = time.monotonic() + REAP_SECONDS
     for wait, child in waits:
         try:
             wait(child, max(0, deadline - time.monotonic()))

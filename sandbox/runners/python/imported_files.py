@@ -2,7 +2,7 @@
 
 import os
 import sys
-from _ast import AST, Import, ImportFrom, Name
+from _ast import AST, Attribute, Import, ImportFrom, Name, alias
 
 from _frozen_importlib_external import SourceFileLoader  # importlib.machinery's, which costs a millisecond
 
@@ -13,6 +13,7 @@ _imported = {}  # path -> time and size, when its code was read
 _before = {}  # path -> that of the code that a reload was to take the place of, or None
 _told = {}  # path -> time and size that the user has been told of, and whether that was where the code imports it
 _TEST_RUNNERS = {"pytest", "_pytest", "unittest"}
+_STARTS_OF_TESTS = {"main", "console_main", "TextTestRunner"}
 _BY_RELOADING = "{calls} takes it up, and then `from {first} import ...` again where names were; or a run with restart: true"
 _BY_TESTING_ANEW = 'the tests as a command of language "bash" take it up, or a run with restart: true'
 
@@ -66,7 +67,7 @@ def note_of(tree, namespace):
         return ""
     imported, used = map(_with_packages, _names_in(tree, namespace))
     names = imported | used
-    runs_tests = not names.isdisjoint(_TEST_RUNNERS)
+    runs_tests = not names.isdisjoint(_TEST_RUNNERS) and _has_word(tree, _STARTS_OF_TESTS)
     if runs_tests:
         names |= _names_of_all()
     names = [name for name, path in _modules_behind(names) if has_changed(path) and not _is_told(path, name in imported)]
@@ -127,6 +128,19 @@ def _names_in(tree, namespace):
         elif issubclass(kind, AST):
             waiting += [getattr(node, field, None) for field in kind._fields]
     return names, used
+
+
+def _has_word(tree, words):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is list:
+            waiting += node
+        elif isinstance(node, AST):
+            if type(node) is Attribute and node.attr in words or type(node) is alias and node.name in words or type(node) is Name and node.id in words:
+                return True
+            waiting += [getattr(node, field, None) for field in node._fields]
+    return False
 
 
 def _with_packages(names):

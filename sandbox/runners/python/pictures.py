@@ -82,12 +82,24 @@ def loss_of(png, size, had_palette):
 
 
 def frames_of(picture):
-    """In words, for a picture of PIL that is one of several; else empty."""
+    """In words, for a picture of PIL that is one of several of its file; else empty.
+
+    They are counted in the file: counting in the picture itself reads it anew, without what has been drawn on it."""
+    path = getattr(picture, "filename", None)
     try:
-        count, at = getattr(picture, "n_frames", 1), picture.tell()
+        if not path or not isinstance(path, (str, bytes, os.PathLike)) or not os.path.isfile(path):
+            return ""
+        from PIL import Image
+
+        with Image.open(path) as again:
+            return _words_for_frame(picture.tell(), again) if again.format == picture.format else ""
     except Exception:  # closed, or cut off
         return ""
-    if count == 1 or picture.format == "MPO":  # a photo, with a smaller one of itself
+
+
+def _words_for_frame(at, picture):
+    count = getattr(picture, "n_frames", 1)
+    if count <= max(at, 1) or picture.format == "MPO":  # a photo, with a smaller one of itself
         return ""
     return f" (frame {at + 1} of {count})" if at else f" (the first of {count} frames)"
 
@@ -98,7 +110,11 @@ def frames_in(content):
 
     from PIL import Image
 
-    return frames_of(Image.open(BytesIO(content)))
+    try:
+        with Image.open(BytesIO(content)) as picture:
+            return _words_for_frame(0, picture)
+    except Exception:  # cut off
+        return ""
 
 
 def of_svg(svg):

@@ -5,9 +5,16 @@ _NEAR = 1e-6  # a part of the width or height of the figure
 
 def place_of(trace):
     """The axes of a trace, or for one that has none, as a pie, the part of the figure that it takes, where it takes but a part."""
-    if "domain" in trace and (trace.domain.x or trace.domain.y):
-        return tuple((name, *(trace.domain[name] or (0, 1))) for name in "xy")
+    if "domain" in trace:
+        sides = tuple(_side(name, trace.domain[name], trace.domain[cell]) for name, cell in (("x", "column"), ("y", "row")))
+        if sides != (("x", 0, 1), ("y", 0, 1)):
+            return sides
     return getattr(trace, "xaxis", None) or "x", getattr(trace, "yaxis", None) or "y"
+
+
+def _side(name, ends, cell):
+    """Ends of its own come before those of a cell of the figure's grid, which _domain() finds."""
+    return (name, *ends) if ends else (name, 0, 1) if cell is None else (name, cell)
 
 
 def titles(layout, places):
@@ -30,9 +37,23 @@ def titles(layout, places):
 
 def _domain(layout, axis):
     if isinstance(axis, tuple):
-        return axis[1:]
+        return axis[1:] if len(axis) == 3 else _domain_of_cell(layout.grid, *axis)
     key = f"{axis[0]}axis{axis[1:]}"
     return (layout[key].domain if key in layout else None) or (0, 1)
+
+
+def _domain_of_cell(grid, name, cell):
+    """As plotly divides the figure. Without such a cell it takes all of it."""
+    count = grid.columns if name == "x" else grid.rows
+    if not count or cell >= count:
+        return 0, 1
+    if name == "y" and grid.roworder != "bottom to top":
+        cell = count - 1 - cell
+    gap = grid[f"{name}gap"]
+    if gap is None:
+        gap = 0.1 if not grid.subplots and grid.pattern != "independent" else 0.2 if name == "x" else 0.3
+    (low, high), part = grid.domain[name] or (0, 1), 1 / (count - gap)
+    return low + (high - low) * part * cell, low + (high - low) * part * (cell + 1 - gap)
 
 
 def _is_at(place, other):

@@ -15,19 +15,26 @@ def areas(axes):
     return [(one, rows) for one, rows in found if len(rows)]
 
 
-def upright(areas):
-    """Returns `(collection, rows, is_stacked)` for each area, whose rows begin at 0, or where an area before it ends, if one of their ends is there."""
-    ends, turned = set(), []
-    for one, rows in areas:
-        if _edge(rows, 1) not in ends and rows[:, 1].any() and (_edge(rows, 2) in ends or not rows[:, 2].any()):
-            rows = rows[:, [0, 2, 1]]
-        ends.add(_edge(rows, 2))
-        turned.append((one, rows))
-    starts = {_edge(rows, 1) for _, rows in turned}
-    return [(one, rows, _edge(rows, 1) in ends or _edge(rows, 2) in starts) for one, rows in turned]
+def upright(axes, areas):
+    """Returns `(collection, rows, is_stacked)` for each area: one of a stack begins at 0 throughout, or where one below it ends.
+
+    Rows of these are turned where they must be. What stackplot() draws is a stack wherever it begins.
+    """
+    stackplots = set(map(id, drawn.stacks(axes)))
+    beside, starts = {}, {}
+    for i, (_, rows) in enumerate(areas):
+        for column in (1, 2):
+            beside.setdefault(edge(rows, column), []).append((i, column))
+    found = [(i, 1) for i, (one, _) in enumerate(areas) if id(one) in stackplots]
+    found += [(i, column) for i, (_, rows) in enumerate(areas) for column in (1, 2) if not rows[:, column].any()]
+    for i, column in found:  # grows while it is walked
+        if i not in starts:
+            starts[i] = column
+            found.extend(beside.pop(edge(areas[i][1], 3 - column), ()))
+    return [(one, rows[:, [0, 2, 1]] if starts.get(i) == 2 else rows, i in starts) for i, (one, rows) in enumerate(areas)]
 
 
-def _edge(rows, column):
+def edge(rows, column):
     return (rows[:, [0, column]] + 0.0).tobytes()  # -0.0 becomes 0.0
 
 

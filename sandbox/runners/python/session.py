@@ -165,8 +165,11 @@ class Session:
             self.cells.context.run(self.show, value, is_main_result=True)
 
     def send_held(self):
-        with self.interrupts.shield():  # all of them, or those after the interrupt were lost
-            self.shown.end()
+        try:
+            self.shown.make_widgets()
+        finally:
+            with self.interrupts.shield():  # all of them, or those after the interrupt were lost
+                self.shown.end()
 
     def send_output(self, output, image=None):
         with self.interrupts.shield():

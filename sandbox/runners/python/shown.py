@@ -32,11 +32,13 @@ class Shown:
         self._is_cleared_by_next = False
 
     def end(self):
-        self._add_widgets()
-        held, self._held = self._held or (), None
-        self._figures.clear()
-        for _, output, picture in held:
-            self._send(output, picture)
+        try:
+            self.make_widgets()
+        finally:
+            held, self._held = self._held or (), None
+            self._figures.clear()
+            for _, output, picture in held:
+                self._send(output, picture)
 
     def add(self, output, picture=None, display_id=None, update=False, figure=None):
         """`figure`: the object that the picture is of, where that may be shown more than once."""
@@ -44,8 +46,13 @@ class Shown:
             self._hold()
         if self._is_cleared_by_next:
             self._clear(output)
-        if output["is_main_result"]:
-            self._add_widgets()
+        try:
+            if output["is_main_result"]:
+                self.make_widgets()
+        finally:
+            self._add(output, picture, display_id, update, figure)
+
+    def _add(self, output, picture, display_id, update, figure):
         if figure is not None and picture and not update and self._has_shown(figure, picture):
             if not output["is_main_result"]:
                 return
@@ -70,13 +77,29 @@ class Shown:
         self._widgets = [one for one in self._widgets if one[0] is not widget and not _is_closed(one[0])]
         self._widgets.append((widget, make_output))
         if len(self._widgets) > HELD_MAX:
-            self._add_widgets()
+            self.make_widgets()
 
-    def _add_widgets(self):
-        widgets, self._widgets = self._widgets, []
-        for widget, make_output in widgets:
-            if not _is_closed(widget):
-                self.add(*make_output())
+    def make_widgets(self):
+        """Makes the outputs of the widgets, each of which runs code of the user's. An interrupt ends one, and is raised when all are made.
+
+        So it is to be called where an interrupt may come; end() makes those that are left."""
+        (widgets, self._widgets), interrupt = (self._widgets, []), None
+        try:
+            while widgets:
+                widget, make_output = widgets.pop(0)
+                try:
+                    made = None if _is_closed(widget) else make_output()
+                except KeyboardInterrupt as failure:
+                    made, interrupt = _not_made(widget, "interrupted"), failure
+                except BaseException as failure:  # also what would end the program
+                    made = _not_made(widget, type(failure).__name__)
+                if made is not None:
+                    self.add(*made)
+            if interrupt is not None:
+                raise interrupt
+        finally:
+            self._widgets[:0] = widgets  # some are left where an interrupt comes between two
+            interrupt = None  # no circle with its own traceback
 
     def _has_shown(self, figure, picture):
         digest = digest_of(picture)
@@ -114,6 +137,11 @@ def is_widget(value):
 
 def _is_closed(widget):
     return getattr(widget, "comm", widget) is None
+
+
+def _not_made(widget, reason):
+    """The output, without a picture, for a widget that could not be made one of."""
+    return {"is_main_result": False, "formats": ["text"], "text": f"<{type(widget).__name__} object; not shown: {reason}>"}, None
 
 
 class Handle:

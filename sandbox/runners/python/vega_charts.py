@@ -47,7 +47,7 @@ def _unit(spec, here, datasets):
     mark, encoding = _mark_of(spec), here["encoding"]
     rows = _in_time_units(_rows(here["data"], datasets), _fields_of(encoding))
     extent = spec["mark"].get("extent", 1.5) if mark == "boxplot" and isinstance(spec["mark"], dict) else 1.5
-    if rows and mark in _KINDS and extent == 1.5 and _is_computed(_KINDS[mark], encoding, rows) and not vega_drawn.is_lost_on_log(mark, encoding):
+    if rows and mark in _KINDS and extent == 1.5 and _is_computed(_KINDS[mark], encoding, rows) and not vega_drawn.is_lost_on_log(spec["mark"], encoding):
         if mark == "bar":
             rows = _in_drawn_order(rows, encoding)
         yield _chart(_KINDS[mark], here, rows)

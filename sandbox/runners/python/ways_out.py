@@ -49,7 +49,7 @@ def _words_for_installing(package, index_name):
     name = f", where it is called {index_name}" if index_name else " under the name that the index has for it"
     if asked := os.environ.get("HUTCH_ASK_pip"):
         return (f"this Python has no {package}: install_packages installs it{name}, in a session that create_session makes with network "
-                f'{{"allow": ["{asked}"]}}, not in this one')
+                f'{{"allow": ["{asked}"]}}')
     if "HUTCH_NETWORK" in os.environ:
         return f"this Python has no {package}: install_packages installs it{name}, if the session's network policy allows that"
     global _told_how_to_get

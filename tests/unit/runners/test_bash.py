@@ -148,6 +148,7 @@ def test_status_and_messages(bash, code, status, stderr):
     ("trap 'echo \"it'\\''s\"' EXIT; x=$(trap -p EXIT); trap - EXIT; eval \"$x\"", "it's\n"),
     ("trap 'echo outer' EXIT; (trap 'echo inner' EXIT; trap -p EXIT); trap -p 0; trap - EXIT", "trap -- 'echo inner' EXIT\ninner\ntrap -- 'echo outer' EXIT\n"),
     ("trap -p NOSUCH 2>/dev/null || echo $?", "1\n"),
+    ("trap 'echo x' EXIT; trap -p -- EXIT; trap -p --; trap - EXIT", "trap -- 'echo x' EXIT\n" * 2),
 ])
 def test_trap_shows_the_traps_of_the_user(bash, code, printed):
     assert bash(code).stdout == printed

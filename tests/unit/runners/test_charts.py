@@ -287,6 +287,17 @@ def test_plots_of_plotly_have_the_titles_at_their_edges(extras, code, titles):
     assert sorted(one["title"] for one in chart["elements"][0]["charts"]) == sorted(titles)
 
 
+def test_pies_in_cells_of_a_grid_are_charts_of_their_own(extras):
+    pies = main_chart(extras, "import plotly.graph_objects as go\nf = go.Figure(layout={'grid': {'rows': 2, 'columns': 2}})\n"
+                      "for i in range(4): f.add_pie(values=[1, i], labels=['a', 'b'], domain={'row': i // 2, 'column': i % 2})\n"
+                      "for i, (x, y) in enumerate([(9, 38), (29, 38), (9, 18), (29, 18)]): _ = f.add_annotation(x=x / 38, y=y / 38, text='ABCD'[i], showarrow=False, xref='paper', yref='paper', yanchor='bottom')\n"
+                      "f")["elements"][0]["charts"]
+    assert [sum(one["fraction"] for one in pie["elements"]) for pie in pies] == [1] * 4
+    assert [pie["title"] for pie in pies] == list("ABCD"), "where plotly draws them"
+    assert len(main_chart(extras, "go.Figure([go.Pie(values=[1], domain={'column': i}) for i in (0, 1)], {'grid': {'rows': 1, 'columns': 2}})")["elements"][0]["charts"]) == 2
+    assert len(main_chart(extras, "go.Figure([go.Pie(values=[1], domain={'x': [i / 2, i / 2 + .5], 'row': 0}) for i in (0, 1)])")["elements"][0]["charts"]) == 2
+
+
 def test_the_title_of_a_figure_with_one_plot_is_its_own(extras):
     assert main_chart(extras, f"import pandas as pd, plotly.express as px\npx.bar({GRID}, x='x', y='y', title='T', facet_col=['one'] * 8)")["title"] == "T"
 
@@ -431,6 +442,25 @@ def test_stacks_on_a_logarithmic_axis_are_not_drawn_and_not_told(altair, encoded
         assert ("chart" in output, "logarithmic axis" in output["text"]) == (is_drawn, not is_drawn), mark
 
 
+@pytest.mark.parametrize("mark, encoded, is_drawn", [
+    ("area", "x=alt.X('v', scale=log), y='b'", True), ("bar", "x=alt.X('v', scale=log), y='b'", True), ("bar", "x='b', y=alt.Y('v', scale=log)", False),
+    ("area", "x=alt.X('b', scale=log), y='sum(v)', color=C", True), ("bar", "x=alt.X('sum(v)', scale=log), y='b', color=C", False),
+    ("bar", "x=alt.X('v', scale=log), y='b', color=C", True), ("bar(orient='horizontal')", "x=alt.X('v', scale=log), y='b'", False),
+    ("area(orient='horizontal')", "x='b', y=alt.Y('v', scale=log)", True), ("bar", "x=alt.X('v', scale=log, stack='zero'), y='b'", True),
+    ("bar(orient='horizontal')", "x=alt.X('v', scale=log, stack='zero'), y='b'", False),
+    ("bar", "x=alt.X('v', scale=log), y='k'", False), ("bar", "x=alt.X('v', scale=log, bin=True), y='count()'", None),
+    ("bar", "x='c', y=alt.Y('mean(v)', scale=log), color=C", True), ("bar", "x='c', y=alt.Y('mean(v)', scale=log), color=C, detail='k'", False),
+    ("bar", "x='k', y=alt.Y('mean(v)', scale=log), color=C, xOffset='c'", True), ("bar", "x='k', y=alt.Y('mean(v)', scale=log), color='mean(v)'", True),
+    ("bar", "x='c', y=alt.Y('v', scale=log), color=C", False)])
+def test_only_the_axis_along_which_vega_stacks_loses_by_its_logarithms(altair, mark, encoded, is_drawn):
+    altair.run("log, C = alt.Scale(type='log'), alt.Color('c', legend=None)\nframe['b'] = range(1, 8)")
+    altair.run(f"chart = alt.Chart(frame).mark_{mark if '(' in mark else mark + '()'}.encode({encoded})")
+    ending = altair.run("chart")
+    if is_drawn is not None:
+        assert altair.run("has_marks(chart)").text == str(is_drawn)
+        assert ("logarithmic axis" in ending.main["text"]) != is_drawn
+
+
 def test_charts_of_altair_that_have_no_data_beside_others_are_named(altair):
     altair.run("good = bar.encode(x='k', y='v')\nhours = alt.Chart(pd.DataFrame({'t': pd.to_datetime(['2024-01-01 10:00']), 'v': [1]})).mark_line()\n"
                "rest = [hours.encode(x='hours(t):O', y='v'), alt.Chart(frame).mark_errorbar().encode(x='k', y='v'), bar.encode(x='k', y=alt.Y('v', stack='normalize')),\n"
@@ -448,6 +478,31 @@ def test_bars_are_told_in_the_order_in_which_they_are_drawn(altair):
         altair.run(f"chart = bar.encode(x=alt.X('k', sort={sort}), y={value!r}{color})")
         drawn = altair.run("names(chart)").text
         assert drawn == str(altair.run("chart").main["chart"]["x"]["ticks"]), (sort, value, color)
+
+
+@pytest.mark.parametrize("names, values", [
+    (["d", None, "a", "b", "Z", "ä", "a", "_", None], [5, 4, 1, 2, 8, 7, -3, 9, 6]), ([10, 9, None, 100, 2.5], [1, 3, 2, 5, 4]), ([None, "a"], [2, 1]), ([None], [1]),
+    (["d", None, "a", "b", "a", "d", "e"], [5, 4, None, 2, 8, None, -3]), (["a", "b", "a", "b", "c"], [10, 6, None, 6, -1])])
+def test_bars_with_missing_names_or_values_are_told_in_their_order(altair, names, values):
+    altair.run("import re\ndef all_names(chart): return re.findall('>([^<>\\n]+)</text>', re.search('X-axis.*?role-axis-label.*?</g>', vl_convert.vegalite_to_svg(chart), re.S)[0])")
+    rows = [{"k": name, "v": value} for name, value in zip(names, values)]
+    for sort, value in itertools.product(("ascending", "descending", "y", "-y"), ({}, {"aggregate": "sum"}, {"aggregate": "mean"}, {"aggregate": "min"}, {"aggregate": "count"})):
+        encoding = {"x": {"field": "k", "type": "nominal", "sort": sort}, "y": {"field": "v", "type": "quantitative", **value}}
+        altair.run(f"chart = {({'data': {'values': rows}, 'mark': 'bar', 'encoding': encoding})!r}")
+        drawn = altair.run("all_names(chart)").text
+        chart = altair.run("alt.Chart.from_dict(chart)").main["chart"]
+        told = ["null" if one["label"] in ("", "None", None) else str(one["label"]) for one in chart["elements"]]
+        assert drawn == str(list(dict.fromkeys(told))), (sort, value)
+
+
+def test_altair_draws_the_files_of_its_parts(altair):
+    altair.run("frame.to_csv('f.csv', index=False); frame.to_csv('g.csv', index=False)\nbars = lambda file: alt.Chart(file).mark_bar().encode(x='k:N', y='v:Q')")
+    for shown in ("bars('f.csv') | bars('g.csv')", "bars('f.csv') & (bars('g.csv') | bars('f.csv'))", "bars('f.csv') + bars('g.csv')"):
+        ending, empty = altair.run(shown), altair.run(shown.replace("f.csv", "none.csv"))
+        assert "file" not in ending.main["text"] and ".csv" not in ending.main["html"] and ending.images != empty.images, shown
+        assert empty.main["text"].endswith("(there is no file 'none.csv', so the picture has no marks of it)") and "g.csv" not in empty.main["html"], shown
+    both = altair.run("bars('none.csv') | bars('https://example.org/f.csv')").main["text"]
+    assert "no file 'none.csv'" in both and "its data comes from a URL" in both
 
 
 def test_altair_draws_the_files_of_the_session(altair):

@@ -108,7 +108,7 @@ def test_units(plotter, label, unit):
     ("gca().yaxis.set_major_formatter(lambda value, _: f'{value / 1e6}')", None), ("yticks([1e6, 2e6], ['1', '2'])", None),
     ("gca().yaxis.set_major_formatter('{x:.0%}')", None), ("gca().yaxis.set_major_formatter('{x:,.0f}')", "k€"),
     ("yscale('log')", "k€"), ("ticklabel_format(style='plain')", "k€"), ("yticks([1e6, 2e6])", "k€"),
-    ("yticks([1e6, 2e6], ['1000000', '2e6'])", "k€")])
+    ("yticks([1e6, 2e6], ['1000000', '2e6'])", "k€"), ("yticks([1e6, 2e6], ['1,000,000', '2,000,000'])", "k€"), ("yticks([1e6, 2e6], ['1M', '2M'])", None)])
 def test_what_is_written_otherwise_has_no_unit(plotter, code, unit):
     assert chart_of(plotter, f"plt.plot([1e6, 2e6]); plt.ylabel('Sales [k€]'); plt.{code}")["y"].get("unit") == unit
 
@@ -156,6 +156,17 @@ NAMED = "f, ax = plt.subplots(); ax.{}; ax.set_xticks({}, {})"
     (NAMED.format("plot([0, 1, 2], [5, 6, 7])", "[0, 2]", "[2020, 2022]"), [0, 1, 2]),
     (NAMED.format("semilogx([1, 1000], [5, 6])", "[1, 1000]", "['1', '1k']"), [1, 1000]),
     ("plt.plot([1e6, 2e6], [5, 6]); plt.xticks([1e6, 2e6])", [1e6, 2e6]),
+    # Nor are numbers that are written for people.
+    (NAMED.format("plot([1000, 2000, 4000], [5, 6, 7], 'o-')", "[1000, 2000, 4000]", "['1,000', '2,000', '4,000']"), [1000, 2000, 4000]),
+    (NAMED.format("plot([1000, 2e6], [5, 6])", "[1000, 2e6]", "['1.000', '2 000 000 €']"), [1000, 2e6]),
+    (NAMED.format("plot([1000, 2500], [5, 6])", "[1000, 2500]", "['1k', '$2.5k']"), [1000, 2500]),
+    (NAMED.format("plot([0.1, 0.25], [5, 6])", "[0.1, 0.25]", "['10%', '25 %']"), [0.1, 0.25]),
+    (NAMED.format("plot([10, 25], [5, 6])", "[10, 25]", "['10%', '25%']"), [10, 25]),
+    (NAMED.format("plot([-5, 10], [5, 6])", "[-5, 10]", "['-$5', '$10']"), [-5, 10]),
+    (NAMED.format("plot([1.5, 2.5], [5, 6])", "[1.5, 2.5]", "['1,5', '2,5']"), [1.5, 2.5]),
+    (NAMED.format("plot([0, 1], [5, 6])", "[0, 1]", "['0%', '50%']"), ["0%", "50%"]),
+    (NAMED.format("plot([0, 1], [5, 6])", "[0, 1]", "['$5', '$10']"), ["$5", "$10"]),
+    (NAMED.format("plot([0, 1], [5, 6])", "[0, 1]", "['5m', '10m']"), ["5m", "10m"]),
 ])
 def test_numbers_as_names(plotter, code, xs):
     chart = chart_of(plotter, code)
@@ -186,11 +197,27 @@ WORDS = "ax.set_{}ticks([10, 1000], ['ten', 'thousand'])"
     ("ax.stackplot([1, 2], [10, 1000]); " + WORDS.format("y"), "y", [10, 1000]),
     ("ax.plot([1, 2], [0, 1], 'o'); ax.set_yticks([0, 1], ['p', 'q'])", "y", ["p", "q"]),
     ("ax.plot([1, 2], ['p', 'q'])", "y", ["p", "q"]),
+    ("ax.plot([3, 5], [0, 1], 'o-'); ax.set_yticks([0, 1], ['p', 'q'])", "y", ["p", "q"]),
+    ("ax.plot([3, 5], [0, 1], 'o-'); ax.set_yticks([0, 1], ['0%', '50%'])", "y", [0, 1]),
 ])
 def test_values_keep_their_numbers(plotter, code, axis, values):
     chart = chart_of(plotter, "f, ax = plt.subplots(); " + code)
     assert [point[1] for point in chart["elements"][0]["points"]] == values
     assert chart[axis]["scale"] == ("categorical" if isinstance(values[0], str) else "linear") and chart[axis]["ticks"] == values
+
+
+@pytest.mark.parametrize("marks", ["plot([1, 4], [i, i])", "plot([1, 4], [i, i], 'o-')", "plot([1, 4], [i, i], lw=9); plt.plot([1], [i], 'o')"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_have_names(plotter, marks, first):
+    code = f"for i in range({first}, {first + 3}):\n    plt.{marks}\nplt.yticks(range({first}, {first + 3}), ['design', 'build', 'test'])"
+    chart = chart_of(plotter, code)
+    assert chart["y"]["scale"] == "categorical" and chart["y"]["ticks"] == ["design", "build", "test"]
+    assert {point[1] for one in chart["elements"] for point in one["points"]} == {"design", "build", "test"}
+
+
+def test_lines_beside_their_names_keep_numbers(plotter):
+    chart = chart_of(plotter, "plt.plot([1, 2], [0, 0]); plt.plot([1, 2, 3], [0.3, 0.9, 0.1]); plt.yticks([0, 1], ['off', 'on'])")
+    assert chart["y"]["scale"] == "linear" and chart["elements"][1]["points"][1] == [2, 0.9]
 
 
 @pytest.mark.parametrize("code, axis", [
@@ -213,6 +240,13 @@ def test_heatmaps_with_names_at_some_places(plotter):
     assert chart["elements"][0]["x"] == [0, 1, 2, 3] and chart["x"]["scale"] == "linear"
     chart = chart_of(plotter, code.format("[0, 1, 2, 3]", "'pqrs'"))
     assert chart["elements"][0]["x"] == ["p", "q", "r", "s"] and chart["x"]["scale"] == "categorical"
+
+
+def test_two_cells_have_not_one_name(plotter):
+    chart = chart_of(plotter, "plt.imshow([list(range(10))], extent=(0, 1, 0, 1)); plt.xticks([0, 1], ['lo', 'hi'])")
+    assert chart["x"]["scale"] == "linear" and chart["elements"][0]["x"] == pytest.approx([i / 10 + 0.05 for i in range(10)])
+    chart = chart_of(plotter, "plt.imshow([[1, 2]], extent=(0, 2000, 0, 1)); plt.xticks([500, 1500], ['lo', 'hi'])")
+    assert chart["x"]["scale"] == "categorical" and chart["elements"][0]["x"] == ["lo", "hi"]
 
 
 def test_ticks_without_a_text_are_none(plotter):

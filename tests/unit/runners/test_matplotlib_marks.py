@@ -62,7 +62,8 @@ def test_bins_of_several_series(plotter, code):
     ("plt.hist(V, 2, cumulative=True)", "cumulative_count", [3, 4]), ("plt.hist(V, 2, weights=[0.25] * 4)", "height", [0.75, 0.25]),
     ("plt.hist(V, 2, weights=[25] * 4); plt.ylabel('Percent')", "percent", [75, 25]), ("plt.hist(V, 2, weights=[2] * 4)", "count", [6, 2]),
     ("pd.Series(V).plot.hist(bins=2)", "count", [3, 1]), ("plt.stairs([0.5, 1], [0, 1, 2])", "height", [0.5, 1]),
-    ("plt.hist(V, 2, orientation='horizontal', density=True)", "density", [0.375, 0.125]),
+    ("plt.hist(V, 2, orientation='horizontal', density=True)", "density", [0.375, 0.125]), ("plt.hist(V, 2); plt.ylabel('Anzahl')", "count", [3, 1]),
+    ("plt.hist(V, 2, weights=[2] * 4); plt.ylabel('Sales')", "height", [6, 2]),
 ])
 def test_what_the_heights_of_bins_are(plotter, code, name, heights):
     chart = chart_of(plotter, f"V = [1, 2, 2, 5]; {code}")
@@ -75,6 +76,23 @@ def test_what_the_heights_of_seaborns_bins_are(extras, stat, heights):
     extras.run("import matplotlib.pyplot as plt, seaborn as sns")
     chart = chart_of(extras, f"sns.histplot([1, 2, 2, 5], bins=2, stat={stat!r})")
     assert [one[stat] for one in chart["elements"]] == heights
+
+
+@pytest.mark.parametrize("code, name, heights", [
+    ("sns.histplot([1, 1.1, 1.5, 1.6, 1.7, 2], stat='frequency', binwidth=.5)", "frequency", [4, 8]),
+    ("sns.histplot([1, 2, 2, 5], bins=2, stat='percent').set_ylabel('Anteil')", "height", [75, 25]),
+    ("sns.histplot([1, 2, 2, 5], bins=2, stat='percent').set_ylabel('')", "height", [75, 25]),
+    ("sns.histplot([1, 2, 2, 5], bins=2).set_ylabel('COUNT')", "count", [3, 1]),
+])
+def test_whole_heights_of_seaborns_bins_may_be_no_counts(extras, code, name, heights):
+    extras.run("import matplotlib.pyplot as plt, seaborn as sns")
+    assert [one[name] for one in chart_of(extras, "drawn = " + code)["elements"]] == heights
+
+
+def test_bins_of_facets_are_called_as_the_axis_at_the_edge(extras):
+    extras.run("import matplotlib.pyplot as plt, pandas as pd, seaborn as sns")
+    chart = chart_of(extras, "sns.displot(pd.DataFrame({'v': [1, 2, 2, 5] * 2, 'g': list('ppppqqqq')}), x='v', col='g', bins=2)")
+    assert [[one["count"] for one in part["elements"]] for part in chart["elements"][0]["charts"]] == [[3, 1], [3, 1]]
 
 
 def test_words_are_counted(plotter):
@@ -130,9 +148,44 @@ def test_names_of_boxes(plotter, code, labels):
     ("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}).plot.bar(stacked=True)", ["0", "1"] * 2),
     ("plt.bar([0, 1], [3, 4]); plt.xticks([0, 1], ['2019', '2020'])", ["2019", "2020"]),
     ("plt.bar([1000, 2000], [3, 4], width=100); plt.xticks([1000, 2000])", ["1000", "2000"]),
+    ("plt.bar([.1, .2, .3], [1, 2, 3], width=.05); plt.xticks([.1, .3], ['low', 'high'])", ["low", "0.2", "high"]),
+    ("for x in (.1, .2, .3):\n    plt.bar(x, 1, width=.05)\nplt.xticks([.1, .3], ['low', 'high'])", ["low", "0.2", "high"]),
+    ("plt.bar([1000, 2000], [3, 4], width=300); plt.bar([1300, 2300], [3, 4], width=300); plt.xticks([1150, 2150], ['p', 'q'])", ["p", "q"] * 2),
+    ("pd.DataFrame({'a': [1], 'b': [2], 'c': [3], 'd': [4]}, index=['p']).plot.bar()", ["p"] * 4),
+    ("pd.DataFrame({name: [1, 2] for name in 'abcd'}, index=['p', 'q']).plot.bar()", ["p", "q"] * 4),
 ])
 def test_names_of_bars(plotter, code, labels):
     assert labels_of(plotter, code) == labels
+
+
+def test_many_marks_take_no_square_of_their_time(plotter):
+    timed = "import time; from hutch_runner import charts; f, ax = plt.subplots(figsize=(2, 2))\n{}\nf.canvas.draw(); t = time.perf_counter()\n" \
+            "made = charts.chart_of(f); plt.close(f); [len(made['elements']), time.perf_counter() - t]"
+    bars = "for i in range(300):\n    ax.bar(i, i + 1)\nax.set_xticks(range(300), [f'n{i}' for i in range(300)])"
+    count, seconds = plotter.run(timed.format(bars)).main["json"]
+    assert count == 300 and seconds < 1
+    areas = "x = np.arange(9.)\nfor i in range(200):\n    ax.plot(x, x + i); ax.fill_between(x, x + i, x + i + 1)"
+    count, seconds = plotter.run(timed.format(areas)).main["json"]
+    assert count == 200 and seconds < 1
+
+
+FAN = "x = np.array([1, 2, 3]); drawn = [plt.fill_between(x, x + low, x + low + 1) for low in (1, 2, 3)]"
+
+
+def test_a_fan_is_no_stack(plotter):
+    chart = chart_of(plotter, FAN)
+    assert (chart["type"], [one["columns"] for one in chart["elements"]]) == ("area", [["x", "high", "low"]] * 3)
+    assert chart["elements"][1]["points"] == [[1, 4, 3], [2, 5, 4], [3, 6, 5]]
+    chart = chart_of(plotter, FAN + "; plt.plot(x, x + 3, label='median')")
+    assert chart["elements"] == [{"label": "median", "points": [[1, 4], [2, 5], [3, 6]]}] and chart["missing"] == "areas"
+
+
+def test_the_top_of_a_stack_is_told_once(plotter):
+    stack = "x = [1, 2]; drawn = plt.stackplot(x, [1, 2], [3, 4]); plt.plot(x, {})"
+    assert chart_of(plotter, stack.format("[4, 6]"))["type"] == "area"
+    assert chart_of(plotter, stack.format("[3, 3], label='p'"))["elements"] == [{"label": "p", "points": [[1, 3], [2, 3]]}]
+    code = "x = [1, 2]; plt.fill_between(x, [1, 2], [4, 6]); plt.fill_between(x, [1, 2])"  # the upper one first
+    assert [one["points"][0] for one in chart_of(plotter, code)["elements"]] == [[1, 3, 1], [1, 1]]
 
 
 @pytest.mark.parametrize("code, starts", [

@@ -169,6 +169,22 @@ def test_pictures_that_move_say_so(shower, code, told):
     assert len(ending.images) == 1 and output["text"].endswith(f" ({told})" if told else ">") and ("frame" in output["text"]) == bool(told), ending
 
 
+@pytest.mark.parametrize("name, options", [("two.gif", ""), ("two.tiff", ""), ("two.png", ""), ("two.webp", ", lossless=True")])
+def test_showing_a_picture_leaves_what_was_drawn_on_it(shower, name, options):
+    shower.run(f"Pil.new('L', (9, 9)).save({name!r}, save_all=True, append_images=[Pil.new('L', (9, 9), 99)]{options})\nfrom PIL import ImageDraw")
+    ending = shower.run(f"edited = Pil.open({name!r}); ImageDraw.Draw(edited).rectangle((0, 0, 4, 4), fill='white'); before = edited.tobytes()\ndisplay(edited); edited")
+    assert [output["text"].endswith(" (the first of 2 frames)") for output in ending.outputs] == [True, True], ending
+    assert shower.run("edited.tobytes() == before, len(set(before)) > 1").text == "(True, True)"
+    assert len(set(ending.images)) == 1 and shower.run("Pil.new('L', (9, 9))").images[0] != ending.images[0]
+
+
+def test_frames_are_counted_in_the_file_of_a_picture_alone(shower):
+    shower.run("import io")
+    for code in ("Pil.open(io.BytesIO(content('p.gif')))", "gone = Pil.open('p.gif'); gone.filename = 'none.gif'; gone", "other = Pil.open('p.gif'); other.filename = 'p.png'; other"):
+        ending = shower.run(code)
+        assert ending.ok and len(ending.images) == 1 and "frame" not in ending.main["text"], code
+
+
 def test_formatters_that_were_registered(notebook):
     notebook.run("get_ipython().display_formatter.formatters['text/html'].for_type(int, lambda v: f'<b>{v}</b>')")
     assert notebook.run("7").main["html"] == "<b>7</b>"
@@ -444,6 +460,17 @@ def test_widgets_of_a_run_that_fails(widgets):
     assert not ending.ok and [output["text"] for output in ending.outputs] == ["Bar(3)"]
     many = widgets.run("for i in range(250): display(Widget(i))")
     assert shown(many) == [f"Bar({i})" for i in range(250)]
+
+
+@pytest.mark.parametrize("failure, ends_by", [("SystemExit", None), ("GeneratorExit", None), ("KeyboardInterrupt", "KeyboardInterrupt")])
+def test_widgets_that_cannot_be_shown_take_nothing_with_them(widgets, failure, ends_by):
+    widgets.run(f"class Bad(Widget):\n    def __repr__(self): raise {failure}\n    _repr_mimebundle_ = __repr__")
+    reason = "interrupted" if ends_by else failure
+    for code, texts in (("h = display('held', display_id=True); display(Bad()); display(b); h.update('held')", ["'held'"]), ("display(Bad()); display(b); 'main'", [])):
+        ending = widgets.run(code)
+        assert [output["text"] for output in ending.outputs] == [*texts, f"<Bad object; not shown: {reason}>", "Bar(0)", *(["'main'"] if "main" in code else [])]
+        assert ending.ok == (ends_by is None) and (ending.ok or ending.done["interrupted"])
+    assert shown(widgets.run("'next'")) == ["'next'"]
 
 
 def test_display_is_the_same_once_ipython_is_loaded(notebook):

@@ -115,6 +115,16 @@ def test_modules_that_test_runners_import(extras_anew, code, edited):
         'the tests as a command of language "bash" take it up, or a run with restart: true')
 
 
+@pytest.mark.parametrize("imported", ["from unittest import mock", "from unittest.mock import Mock", "import unittest.mock as mock"])
+def test_mocks_run_no_tests(python, write, imported):
+    write("m2.py", "def f(): return 1\n")
+    write("m3.py", "x = 1\n")
+    python.run("import m2, m3")
+    write("m2.py", "def f(): return 222\n")
+    write("m3.py", "x = 222\n")
+    assert python.run(f"{imported}; m2.f()").done["note"] == say("m2.py", "m2")
+
+
 def test_edits_that_need_no_note(python, write):
     write("m2.py", "def f(): return 1 / 0\n")
     python.run("import m2")

@@ -107,11 +107,11 @@ def test_a_file_whose_form_was_mistaken_has_a_way(start, text, count, query):
     assert "ragged.csv" not in sql.run(f"FROM {way}").done.get("note", "")
 
 
-@pytest.mark.parametrize("text, note", [
-    ("Report of 2024\n\na,b\n1,2\n3,4\n", "its first 2 lines are left out ('Report of 2024'), as those behind seem to be of another form: read_csv('top.csv', skip=0) has all"),
-    ('"City, State"\n"Ulm, BW"\n', None), ("note\nhello, you\nx\n", None), ("a\n1\n2\n", None), ("column0,b\n1,2\n", None)])
-def test_lines_that_are_left_out_are_told_of(start, text, note):
+@pytest.mark.parametrize("text", [
+    "Report of 2024\n\na,b\n1,2\n3,4\n", "Report, 2024\na,b,c\n1,2,3\n4,5,6\n", '"City, State"\n"Ulm, BW"\n', "note\nhello, you\nx\n", "a\n1\n2\n",
+    "column0,b\n1,2\n"])
+def test_titles_and_commas_in_texts_are_no_mistake(start, text):
     sql = start("sql", extras=True)
     (sql.cwd / "top.csv").write_text(text)
-    assert sql.run("FROM 'top.csv'").done.get("note") == (f"top.csv: {note}" if note else None)
-    assert "(top.csv" not in sql.run("SELECT nosuch FROM 'top.csv'").stderr or note
+    assert "note" not in sql.run("FROM 'top.csv'").done
+    assert "(top.csv" not in sql.run("SELECT nosuch FROM 'top.csv'").stderr

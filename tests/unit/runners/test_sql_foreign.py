@@ -179,5 +179,8 @@ def test_formulas_without_values_are_told_of(both, engine_start):
     assert "formula" not in sql.run("SELECT sum(a) FROM 'f.xlsx'").done.get("note", "")
     assert "note" not in sql.run("FROM 'f.xlsx#Plain'").done and "note" not in sql.run("FROM 'three.xlsx'").done
     assert sql.run("FROM 'zero.xlsx'").done["note"] == f"zero.xlsx: {one}: NULL or 0 here"
+    assert python.run("import zipfile\nwith zipfile.ZipFile('three.xlsx') as old, zipfile.ZipFile('empty.xlsx', 'w') as new:\n    for name in old.namelist():\n"
+                      "        new.writestr(name, old.read(name).replace(b'<c r=\"B2\"><f>1+2</f><v>3</v>', b'<c r=\"B2\" t=\"str\"><f>1+2</f><v></v>'))\nassert b't=\"str\"' in zipfile.ZipFile('empty.xlsx').read('xl/worksheets/sheet1.xml')").ok
+    assert "note" not in sql.run("FROM 'empty.xlsx'").done, "its value is an empty text"
     ending = engine_start("python", extras=True, copied=False).run("hutch.sql(\"FROM 'f.xlsx#A&B'\")")
     assert f"f.xlsx#A&B: {one}: NULL or 0 here" in ending.stderr and "note" not in ending.done, ending

@@ -70,7 +70,7 @@ TEST_F(SessionNetworksTest, RunnersAreToldHowASessionComesToAnIndex) {
   granted_.indexes["npm"].hosts = {rule("registry.npmjs.org:443")};
   granted_.indexes["gem"].hosts = {rule("rubygems.org:443")};
   Session session = created();
-  session.network = NetworkChoice{{"pypi.org"}, {}, {}};
+  session.network = NetworkChoice{{"pypi.org:443"}, {}, {}};
   sandbox::BoxSpec spec;
   const SessionNetworks networks(granted_, directory_, store_->network, store_->credentials);
   ASSERT_TRUE(networks.add({}, session, spec).ok());
