@@ -183,6 +183,9 @@ json run_to_json(const Run& run) {
   if (run.error) value["error"] = error_to_json(*run.error);
   if (!run.network.empty()) value["network"] = network_use_to_json(run.network);
   if (!run.note.empty()) value["note"] = run.note;
+  for (const LeftRunning& left : run.left_running) {
+    value["left_running"].push_back(left_running_to_json(left));
+  }
   if (run.outputs_dropped) value["outputs_dropped"] = true;
   if (run.lacks_network) value["lacks_network"] = true;
   if (!run.short_of.empty()) value["short_of"] = run.short_of;
@@ -252,6 +255,11 @@ base::Result<Run> run_from_json(const json& value) {
     return invalid("run: waits_for is no run_id");
   }
   run.note = base::string_or(value, "note");
+  for (const json& entry : value.value("left_running", json::array())) {
+    LeftRunning left = left_running_from_json(entry);
+    if (left.empty() || run.left_running.size() == Run::kLeftRunningMax) continue;
+    run.left_running.push_back(std::move(left));
+  }
   run.outputs_dropped = base::boolean_or(value, "outputs_dropped", false);
   run.lacks_network = base::boolean_or(value, "lacks_network", false);
   run.short_of = limits_from_json(value.value("short_of", json()));

@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
+#include "sandbox/left_running.h"
 #include "sandbox/run_trace.h"
 
 namespace sandbox {
@@ -155,6 +156,8 @@ struct Run {
   std::int64_t files_changed_total = 0;  // also counts changes that files_changed has no room for
   NetworkUse network;
   std::string note;
+  static constexpr std::size_t kLeftRunningMax = 2;
+  std::vector<LeftRunning> left_running;  // one for each that tells
   bool outputs_dropped = false;  // it has shown more than a run may keep, as the note says
   // It has met that the session has no network: whoever shows the run says so, and what helps.
   bool lacks_network = false;

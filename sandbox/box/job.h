@@ -45,7 +45,7 @@ struct Job {
   DiskLimit disk_limit = DiskLimit::kRoomOfHost;  // for which, where that is the disk
   FileChanges::Unfinished unfinished;             // when that began
   bool left_filled_table = false;                 // see Met
-  std::string left_running;                       // as its runner says it
+  LeftRunning left_running;                       // as its runner says it
   bool starts_anew = false;                       // with the session's next box
   bool had_company = false;                       // another run was on at some time of it
   bool group_interrupted = false;

@@ -20,9 +20,9 @@ class LeftBehind {
   // Both are borrowed.
   LeftBehind(InitProcess& init, const Freeze& freeze) : init_(init), freeze_(freeze) {}
 
-  // Says in words for `job`, which is about to end, what it has left running, once for each
-  // process; empty where that is nothing. `workers` are the pids of interpreters inside the box.
-  [[nodiscard]] std::string tell(const Job& job, std::set<pid_t> workers);
+  // Returns what `job`, which is about to end, has left running, each process the first time that
+  // it is seen. `workers` are the pids of interpreters inside the box.
+  [[nodiscard]] LeftRunning look_behind(const Job& job, std::set<pid_t> workers);
   // Takes all that is there now, but for `workers`, as what earlier runs have left.
   void remember_all_but(const std::set<pid_t>& workers);
   // An interpreter has this pid now, which a session of earlier runs may have had.

@@ -231,8 +231,9 @@ void add_waited_for(pid_t host_pid, int depth_max, base::WorkBudget& budget,
   if (depth_max == 0) return;
   const std::string number = std::to_string(host_pid);
   std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  constexpr std::size_t kWaitedForMax = 5;
   for (pid_t child = 0;
-       subshell.pids.size() <= kLeftProcessesTold && budget.take() && children >> child;) {
+       subshell.pids.size() <= kWaitedForMax && budget.take() && children >> child;) {
     const auto inner = read_process(child);
     if (!inner || inner->is_zombie) continue;
     wait_for_exec(child);
@@ -274,9 +275,9 @@ void add_children(pid_t host_pid, const LeftSince& since, base::WorkBudget& budg
     if (process->pid == since.waiting) add_children(child, since, budget, left);
     if (is_old || since.workers.contains(process->pid)) continue;
     if (since.session && process->session != *since.session) continue;
-    if (left.named.size() < kLeftProcessesTold) wait_for_exec(child);
+    if (left.named.size() < LeftRunning::kProcessesMax) wait_for_exec(child);
     if (is_own(child, *process)) continue;
-    if (left.named.size() < kLeftProcessesTold) {
+    if (left.named.size() < LeftRunning::kProcessesMax) {
       left.named.push_back(left_process(child, *process, budget));
     } else {
       ++left.more;

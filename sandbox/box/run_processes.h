@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sandbox/box/init_process.h"
+#include "sandbox/left_running.h"
 
 namespace sandbox::box {
 
@@ -43,12 +44,11 @@ struct LeftSince {
   std::optional<pid_t> waiting;  // one of the workers, whose children are meant as well
 };
 struct LeftProcesses {
-  std::vector<LeftProcess> named;  // at most kLeftProcessesTold
+  std::vector<LeftProcess> named;  // at most LeftRunning::kProcessesMax
   std::size_t more = 0;            // beside these, as far as a short look tells
 };
 // Returns the children of init, and of `since.waiting`, that began since then.
 LeftProcesses left_processes(const InitProcess& init, const LeftSince& since);
-inline constexpr std::size_t kLeftProcessesTold = 5;
 
 // Returns the inode numbers of the files of `device` that `worker` (its pid inside the box), and
 // what is in its session, have open to write to; as far as a short look tells.

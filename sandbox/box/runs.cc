@@ -29,7 +29,6 @@ namespace {
 
 // Kept in memory, for servers that wait for them; all are on disk. Few, since outputs may be large.
 constexpr std::size_t kEndedMax = 8;
-constexpr std::size_t kLeftRunningBytesMax = 4096;  // a runner says less
 // A file that changed so shortly before is one that was being written.
 constexpr std::int64_t kWritesBeforeAKillNs = 1'000'000'000;
 // A process that gets no memory is slow for a while before it is killed.
@@ -404,7 +403,7 @@ void Runs::on_message(const JobPointer& job, const json& message, const std::str
   job->worker->err().drain();
   if (job->run.status != RunStatus::kRunning) return;
   mark_code(job->run.trace, message);
-  job->left_running = base::string_or(message, "left_running").substr(0, kLeftRunningBytesMax);
+  job->left_running = left_running_from_json(message.value("left_running", json()));
   bool tells_waking = false;
   if (!job->own_worker) {
     Interpreters::Slot& slot = interpreters_.slot(Interpreters::key_of(job->run));
@@ -501,12 +500,12 @@ void Runs::remember(const Run& run) {
 void Runs::tell_what_goes_on(Job& job) {
   // Where it was ended with the run, it may be dying still.
   if (job.worker == nullptr || RunStopper::ends_what_it_started(job)) return;
-  add_note(job.run, job.left_running);
-  const std::string left = left_behind_.tell(job, workers());
-  if (left.empty()) return;
-  const bool may_print =
+  LeftRunning left = left_behind_.look_behind(job, workers());
+  left.may_print =
       job.own_worker && (job.own_worker->out().is_open() || job.own_worker->err().is_open());
-  add_note(job.run, left + (may_print ? "; get_run of this run has what it prints later" : ""));
+  for (LeftRunning* told : {&job.left_running, &left}) {
+    if (!told->empty()) job.run.left_running.push_back(std::move(*told));
+  }
 }
 
 void Runs::take_changes(Job& job) {

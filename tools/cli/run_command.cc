@@ -262,6 +262,9 @@ std::string words_of(const sandbox::RunError& failure, const Report& report) {
 // options of this command instead of ways to change the session.
 std::string note_of(const RunState& state, const Report& report) {
   std::string note = state.run.note;
+  for (const sandbox::LeftRunning& left : state.run.left_running) {
+    base::append_part(note, in_words(left), "; ");
+  }
   if (!state.run.lacks_network) return note;
   base::append_part(note,
                     report.lasts ? note_of_no_network(state.session_id, report.command)

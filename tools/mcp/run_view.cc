@@ -379,6 +379,7 @@ std::string told_of_going_on(const Run& run) {
 
 std::string note_of(const Run& run) {
   std::string note = run.note;
+  for (const sandbox::LeftRunning& left : run.left_running) add_note(in_words(left), note);
   if (!is_terminal(run.status)) add_note(told_of_going_on(run), note);
   return note;
 }

@@ -12,23 +12,22 @@ _ENDED = (FileNotFoundError, ProcessLookupError, PermissionError)  # the last: i
 class Children:
     def __init__(self):
         self._told = set()
-        self._whose = "this run"
+        self._is_late = False  # an earlier run could not tell
 
-    def note(self):
-        """Says what is new of that; empty where there is nothing, or nothing can be opened any more: then a later run tells of it."""
+    def left_running(self):
+        """Returns what is new of that, as a done frame has it; None where that is nothing, or nothing can be opened any more: then a later run tells."""
         if not _has_any():
-            self._told, self._whose = set(), "this run"
-            return ""
+            self._told, self._is_late = set(), False
+            return None
         try:
             pids = _pids()
-            said = [f"{command} (pid {pid})" for pid in sorted(pids - self._told) if (command := _command(pid))]
+            left = [{"pids": [pid], "command": command} for pid in sorted(pids - self._told) if (command := _command(pid))]
         except OSError:
-            self._whose = "an earlier run"
-            return ""
+            self._is_late = True
+            return None
         self._told = pids
-        whose, self._whose = self._whose, "this run"
-        more = f" and {len(said) - _TOLD_MOST} more" if len(said) > _TOLD_MOST else ""
-        return f"left running by {whose}: {', '.join(said[:_TOLD_MOST])}{more}; kill PID (or the object's terminate()) ends it" if said else ""
+        is_late, self._is_late = self._is_late, False
+        return {"processes": left[:_TOLD_MOST], "more": max(0, len(left) - _TOLD_MOST), "of_earlier_run": is_late, "has_objects": True} if left else None
 
 
 def _has_any():

@@ -84,9 +84,9 @@ class Notes:
             of_files = ""
         of_programs = self._of_programs(done) if self._programs.called else ""
         of_fonts = self._of_fonts() if self._fonts.has_to_tell else ""
-        notes = [note for note in (first, of_files, of_programs, of_fonts, self._formulas.take_note(), self._packages.take_note(), self._of_loop(),
-                                   of_threads) if note]
-        left = self._children.note()
+        of_formulas, of_packages = map(_unless_nothing_opens, (self._formulas.take_note, self._packages.take_note))
+        notes = [note for note in (first, of_files, of_programs, of_fonts, of_formulas, of_packages, self._of_loop(), of_threads) if note]
+        left = self._children.left_running()
         return {**done, **({"note": "; ".join(notes)} if notes else {}), **({"left_running": left} if left else {})}
 
     def _of_programs(self, done):
@@ -112,6 +112,14 @@ class Notes:
             return self._leftovers.note_of(loop)
         except Exception:  # the loop is a user object too
             return ""
+
+
+def _unless_nothing_opens(take_note):
+    """The note; empty where the process has no descriptor left for what it reads, which the run's own failure tells."""
+    try:
+        return take_note()
+    except OSError:
+        return ""
 
 
 def _has_come_to_its_end(done):

@@ -123,10 +123,7 @@ class Session:
     def with_notes(self, done, run_id):
         of_state = self.snapshots.take_note()
         of_threads = self.late_threads.run_is_over(run_id)
-        try:
-            done = self.notes.add_to(done, of_state, of_threads)
-        except OSError:  # nothing can be opened any more
-            pass
+        done = self.notes.add_to(done, of_state, of_threads)
         return {**done, **({"of_state": of_state} if of_state else {})}
 
     def attempt(self, action):

@@ -131,8 +131,8 @@ class Shown:
 
 def is_widget(value):
     """Whether it is one of ipywidgets, whose state code changes after it is shown."""
-    module = sys.modules.get("ipywidgets")
-    return module is not None and isinstance(value, getattr(module, "Widget", ()))
+    widgets = getattr(sys.modules.get("ipywidgets"), "Widget", None)
+    return isinstance(widgets, type) and issubclass(type(value), widgets)  # its own `__class__` would be code of the user's
 
 
 def _is_closed(widget):

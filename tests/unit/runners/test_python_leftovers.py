@@ -65,18 +65,19 @@ def test_a_server_still_serves_after_it_was_looked_at(python):
 def test_processes_that_go_on_are_told_once_with_their_pids(python):
     begun = python.run("import subprocess\na = subprocess.Popen(['sleep', '60'])\nb = subprocess.Popen(['sleep', '61'])\n(a.pid, b.pid)")
     first, second = eval(begun.text)
-    assert begun.done["left_running"] == (f"left running by this run: sleep 60 (pid {first}), sleep 61 (pid {second}); "
-                                          "kill PID (or the object's terminate()) ends it")
+    assert begun.done["left_running"] == {"processes": [{"pids": [first], "command": "sleep 60"}, {"pids": [second], "command": "sleep 61"}],
+                                          "more": 0, "of_earlier_run": False, "has_objects": True}
     assert "left_running" not in python.run("1").done
     again = python.run("a.kill(); a.wait()\nimport os\nif (c := os.fork()) == 0:\n    import time; time.sleep(60); os._exit(0)\nc")
-    assert f"a fork of this interpreter (pid {again.text})" in again.done["left_running"] and "sleep" not in again.done["left_running"]
+    assert again.done["left_running"]["processes"] == [{"pids": [int(again.text)], "command": "a fork of this interpreter"}]
     assert "left_running" not in python.run("os.kill(c, 9); os.waitpid(c, 0); b.kill(); b.wait()").done
 
 
 def test_processes_are_told_of_when_files_can_be_opened_again(python):
     python.run("import resource, subprocess; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); files = []")
     assert not python.run("child = subprocess.Popen(['sleep', '100'])\nwhile True: files.append(open('/dev/null'))").ok
-    assert "left running by an earlier run: sleep 100 (pid " in python.run("files.clear()").done["left_running"]
+    left = python.run("files.clear()").done["left_running"]
+    assert left["of_earlier_run"] and left["processes"][0]["command"] == "sleep 100"
     assert "left_running" not in python.run("try:\n    while True: files.append(open('/dev/null'))\nexcept OSError: pass").done
     assert "left_running" not in python.run("files.clear()").done
 
