@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 import zygote  # noqa: E402
 from hutch_client import Client, hutch_binary  # noqa: E402
 
-pytest_plugins = ("case_report",)
+pytest_plugins = ("case_report", "long_cases")
 
 
 def state_directory():
