@@ -90,8 +90,7 @@ std::string in_words(const LeftRunning& left) {
     base::append_part(told, (told.empty() ? "" : "and ") + std::to_string(left.more) + " more",
                       ", ");
   }
-  return (left.of_earlier_run ? "left running by an earlier run: "
-                              : "left running by this run: ") +
+  return (left.of_earlier_run ? "left running by an earlier run: " : "left running by this run: ") +
          told + way_to_end(left) +
          (left.may_print ? "; get_run of this run has what it prints later" : "");
 }

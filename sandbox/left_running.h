@@ -1,5 +1,5 @@
-// What a run has left running: processes that go on behind its end. As data, since whoever reads of
-// the run later leaves out what has ended.
+// Tells of processes that go on behind the end of their run: as data, since whoever reads of the run
+// later leaves out what has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ struct LeftRunning {
     std::string command;  // its command line, in short
   };
   static constexpr std::size_t kProcessesMax = 5;
-  static constexpr std::size_t kPidsMax = 64;  // of one of them
+  static constexpr std::size_t kPidsMax = 64;  // for each of them
 
   std::vector<Process> processes;  // at most kProcessesMax
   std::int64_t more = 0;           // beside these

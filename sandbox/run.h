@@ -158,7 +158,7 @@ struct Run {
   std::string note;
   static constexpr std::size_t kLeftRunningMax = 2;
   std::vector<LeftRunning> left_running;  // one for each that tells
-  bool outputs_dropped = false;  // it has shown more than a run may keep, as the note says
+  bool outputs_dropped = false;           // it has shown more than a run may keep, as the note says
   // It has met that the session has no network: whoever shows the run says so, and what helps.
   bool lacks_network = false;
   // The limits, by their names in kLimitRows, of which the note advises a session with more.

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <optional>
 
-
 namespace sandbox::box {
 
 // The runner of Python tells of its children, and waits for them; what they in turn have left

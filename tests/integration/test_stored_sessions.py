@@ -13,12 +13,19 @@ from boxes import boxes_of, children_of, is_frozen, processes_of, until
 from hutch_client import Client, ToolError, hutch_binary
 
 
+def row_of(client, session):
+    return next(one for one in client.call("list_sessions")["sessions"] if one["session_id"] == session)
+
+
 def status_of(client, session):
-    return next(one["status"] for one in client.call("list_sessions")["sessions"] if one["session_id"] == session)
+    return row_of(client, session)["status"]
 
 
 def until_it_is(client, session, status):
-    until(lambda: status_of(client, session) == status, what=f"the session being {status}")
+    try:
+        until(lambda: status_of(client, session) == status)
+    except AssertionError as late:
+        raise AssertionError(f"the session is not {status}: {row_of(client, session)}") from late
 
 
 def test_a_paused_session_is_stored_and_wakes_with_all_that_it_knew(client, state):

@@ -61,8 +61,7 @@ void drop_ended(const Services& services, const std::string& principal_id,
   const auto root = services.boxes.look_at_root(session.value());
   for (sandbox::LeftRunning& left : state.run.left_running) {
     leave_out_ended(left, [&](pid_t pid) {
-      return root.ok() &&
-             lives_since_before(root.value().get(), pid, state.run.finished_at_ms);
+      return root.ok() && lives_since_before(root.value().get(), pid, state.run.finished_at_ms);
     });
   }
 }

@@ -1,4 +1,4 @@
-// What a run has left running, as data and in words.
+// Processes that a run has left are data, and words for whoever reads of it.
 #include "sandbox/left_running.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/random_id.h"
 #include "sandbox/run.h"
 
 namespace {
@@ -54,7 +55,7 @@ TEST(LeftRunning, SaysHowAnInterpreterEndsThem) {
 
 TEST(LeftRunning, ComesBackFromARecord) {
   sandbox::Run run;
-  run.run_id = "run_0123456789abcdef";
+  run.run_id = base::short_id("run_");
   LeftRunning left = of_two();
   left.more = 7;
   left.may_print = true;
