@@ -1,5 +1,5 @@
-// Tells of processes that go on behind the end of their run: as data, since whoever reads of the run
-// later leaves out what has ended.
+// Tells of processes that go on behind the end of their run: as data, since whoever reads of the
+// run later leaves out what has ended.
 #pragma once
 
 #include <sys/types.h>
