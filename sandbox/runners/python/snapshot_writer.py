@@ -6,6 +6,7 @@ import io
 import os
 import select
 import sys
+import time
 import warnings
 
 from hutch_runner.descriptors import out_of_the_way
@@ -14,10 +15,11 @@ from hutch_runner.snapshot_pipes import number_of
 
 # User code may put something else in their place.
 _open, _read, _write, _close, _listdir = open, os.read, os.write, os.close, os.listdir
-_fork, _waitpid, _kill, _exit_process = os.fork, os.waitpid, os.kill, os._exit
+_fork, _waitpid, _kill, _exit_process, _now = os.fork, os.waitpid, os.kill, os._exit, time.monotonic
 
 NAME = "hutch-snapshot"
 FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may keep it from
+BUSY_FORK_SECONDS = 20  # the same, where it does not wait for anything but a processor
 VALUE_SECONDS = 10
 DEEP = 5_000
 SOURCE_CHARACTERS_MAX = 1 << 20
@@ -59,7 +61,8 @@ class SnapshotWriter:
             change_name(own_name)
             _close(tells)
             self._hears = out_of_the_way(hears)
-        while self._line(b"pid ") is None and self._hear(FORK_SECONDS):
+        until = _now() + BUSY_FORK_SECONDS
+        while self._line(b"pid ") is None and (self._hear(FORK_SECONDS) or self._hears >= 0 and _is_at_work(child) and _now() < until):
             pass
         try:
             if not self._said:
@@ -328,3 +331,12 @@ def _be_quiet_and_first_for_memory():
             file.write("1000")
     except OSError:
         pass  # then the kernel chooses as it likes
+
+
+def _is_at_work(pid):
+    """Whether it goes on as soon as it has a processor, or what it reads: a machine may be busy with others."""
+    try:
+        with _open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b") ")[2][:1] in (b"R", b"D")
+    except OSError:
+        return False

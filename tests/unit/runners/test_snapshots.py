@@ -248,6 +248,17 @@ def test_a_wish_is_answered_at_once_where_a_hook_at_fork_waits(start, tmp_path):
     assert keeper.packet() == (b"X", b"7")
 
 
+def test_a_writer_that_is_slow_to_begin_is_waited_for(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    python = start("python", keeper=keeper)
+    # As on a machine that is busy with others: it has something to do, and no time to do it.
+    python.run("import os, time\ndef work():\n    until = time.monotonic() + 1.5\n    while time.monotonic() < until: pass\n"
+               "os.register_at_fork(after_in_child=work)\nx = 1")
+    wish(python)
+    while (packet := keeper.packet())[0] != b"E":
+        assert packet[0] in b"BD", packet
+
+
 def test_a_wish_is_answered_at_once_where_the_writer_dies_and_the_user_hears_of_it(start, tmp_path):
     keeper = Keeper(tmp_path / "snapshot")
     python = start("python", keeper=keeper)
