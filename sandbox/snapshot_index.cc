@@ -119,6 +119,10 @@ json member(const json& object, const char* name) {
   return found == object.end() ? json() : *found;
 }
 
+std::int64_t left_out_of(const json& object, const char* name) {
+  return std::clamp<std::int64_t>(base::integer_or(object, name, 0), 0, kLeftOutMost);
+}
+
 }  // namespace
 
 base::Status check_snapshot_end(int fd) {
@@ -131,12 +135,12 @@ base::Result<SnapshotIndex> read_snapshot_index(int directory_fd, const std::str
   SnapshotIndex index;
   add_names(index.not_stored, member(said, "not_kept"));
   add_names(index.not_stored, member(said, "notKept"));  // as JavaScript calls it
+  index.not_stored.left_out += left_out_of(said, "leftOut");
   add_all(index.not_stored, member(said, "lost"));
   const json woken = member(said, "woken");
   if (!woken.is_object()) return index;
   add_all(index.not_woken, member(woken, "not_kept"));
-  index.not_woken.left_out +=
-      std::clamp<std::int64_t>(base::integer_or(woken, "left_out", 0), 0, kLeftOutMost);
+  index.not_woken.left_out += left_out_of(woken, "left_out");
   index.woken_as = base::string_or(woken, "after").substr(0, kRunIdBytesMost);
   return index;
 }

@@ -22,9 +22,8 @@ namespace {
 constexpr std::int64_t kLanguageUseMs = 3'600'000;
 // The box sees to it (StateShares::tell()).
 constexpr const char* kNoRoomForState =
-    "no more variables are stored than were, and 1 MB beside: what your sessions have stored takes "
-    "a "
-    "tenth of the disk "
+    "no more variables are stored than were, and 3 MB beside: what your sessions have stored takes "
+    "a tenth of the disk "
     "(delete_session, or hutch sessions forget-state, makes room)";
 
 }  // namespace

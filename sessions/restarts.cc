@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <utility>
 
@@ -93,9 +95,13 @@ base::Status Restarts::begin(const Session& session, sandbox::Box& box,
 }
 
 std::string Restarts::note_of(const std::vector<sandbox::RunRequest>& requests) {
+  constexpr std::size_t kTold = 3;  // get_run lists all
   std::string note;
-  for (const sandbox::RunRequest& request : requests) {
-    base::append_part(note, request.in_place_of + " as " + request.run_id);
+  for (std::size_t i = 0; i < std::min(requests.size(), kTold); ++i) {
+    base::append_part(note, requests[i].in_place_of + " as " + requests[i].run_id);
+  }
+  if (requests.size() > kTold) {
+    base::append_part(note, std::to_string(requests.size() - kTold) + " more");
   }
   return note.empty() ? note : "to be started anew, as the session had lost them: " + note;
 }

@@ -20,4 +20,10 @@ struct Share {
   std::optional<std::int64_t> expires_at;
 };
 
+// Shared tells how much one principal shares.
+struct Shared {
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;
+};
+
 }  // namespace sessions

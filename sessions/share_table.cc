@@ -132,6 +132,21 @@ base::Result<std::vector<Share>> ShareTable::of_session(const std::string& sessi
   return newest_shares(*file_.database, SHARES_OF("session_id"), session_id);
 }
 
+base::Result<Shared> ShareTable::shared_by(const std::string& principal_id,
+                                           std::int64_t files_max) {
+  const std::lock_guard lock(file_.mutex);
+  Statement select =
+      TRY(file_.database->prepare("SELECT count(*), coalesce(sum(bytes), 0) FROM "
+                                  "(SELECT bytes FROM shares WHERE principal_id = ? LIMIT ?)"));
+  select.bind(principal_id).bind(files_max);
+  Shared shared;
+  if (TRY(select.step())) {
+    shared.files = select.integer();
+    shared.bytes = select.integer();
+  }
+  return shared;
+}
+
 base::Result<bool> ShareTable::exists(const std::string& id) {
   const std::lock_guard lock(file_.mutex);
   Statement select = TRY(file_.database->prepare("SELECT 1 FROM shares WHERE id = ?"));

@@ -24,6 +24,9 @@ class ShareTable {
   // Returns the newest of them, the oldest of these first.
   base::Result<std::vector<Share>> list(const std::string& principal_id);
   base::Result<std::vector<Share>> of_session(const std::string& session_id);
+  // Returns how much the principal shares, expired files that are still there too. Looks at
+  // `files_max` of them.
+  base::Result<Shared> shared_by(const std::string& principal_id, std::int64_t files_max);
   base::Result<bool> exists(const std::string& id);
   // Returns not more than the next thousand.
   base::Result<std::vector<Share>> expired(std::int64_t now);

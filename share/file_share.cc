@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +17,10 @@
 #include "base/utf8.h"
 #include "sessions/share_table.h"
 #include "sessions/upkeep_table.h"
+#include "share/host_room.h"
 #include "share/mime.h"
 #include "share/share_folder.h"
+#include "share/share_room.h"
 
 namespace share {
 
@@ -133,6 +136,18 @@ base::Result<base::UniqueFd> FileShare::open_stored(const sessions::Share& share
   return base::open_file(AT_FDCWD, stored_path(share), O_RDONLY | O_NOFOLLOW);
 }
 
+// A file that grows meanwhile is copied up to kShareBytesMax.
+base::Status FileShare::check_room(int source_fd, const std::string& principal_id) const {
+  struct stat source {};
+  if (::fstat(source_fd, &source) != 0) return Error::from_errno("fstat");
+  const std::int64_t bytes = std::min<std::int64_t>(source.st_size, kShareBytesMax);
+  struct statvfs disk {};
+  if (::statvfs(directory_.c_str(), &disk) != 0) return Error::from_errno("statvfs");
+  TRY(check_share_room(TRY(shares_->shared_by(principal_id, kSharesMax)), bytes,
+                       static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize)));
+  return check_host_room(directory_, bytes, "a copy of the file");
+}
+
 base::Result<sessions::Share> FileShare::publish(int source_fd,
                                                  const PublishRequest& request) const {
   sessions::Share share;
@@ -143,6 +158,7 @@ base::Result<sessions::Share> FileShare::publish(int source_fd,
   share.filename = safe_filename(request.filename.empty() ? request.source_path : request.filename);
   share.created_at = base::now_ms();
   share.expires_at = share.created_at + request.expires_in_seconds * 1000;
+  TRY(check_room(source_fd, request.principal_id));
   const std::string home = directory_ + "/" + share.id;
   // The client may be on another machine: what it is told of a failure names no path of this one.
   if (::mkdir(home.c_str(), 0700) != 0) return Error::from_errno("make a place for the copy");

@@ -36,7 +36,8 @@ class FileShare {
 
   // Copies `source_fd` (borrowed, a regular file open for reading, possibly still being written).
   // The row is written last: a share that is listed has its file, complete. kLimit when larger
-  // than kShareBytesMax.
+  // than kShareBytesMax, where the principal shares too much already (check_share_room()), and
+  // where the disk has no room (check_host_room()).
   base::Result<sessions::Share> publish(int source_fd, const PublishRequest& request) const;
 
   [[nodiscard]] std::string stored_path(const sessions::Share& share) const;
@@ -53,6 +54,8 @@ class FileShare {
  private:
   FileShare(std::string directory, sessions::ShareTable& shares, sessions::UpkeepTable& upkeep)
       : directory_(std::move(directory)), shares_(&shares), upkeep_(&upkeep) {}
+
+  [[nodiscard]] base::Status check_room(int source_fd, const std::string& principal_id) const;
 
   std::string directory_;
   sessions::ShareTable* shares_;

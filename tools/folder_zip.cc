@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "sandbox/files/box_path.h"
-#include "tools/host_room.h"
+#include "share/host_room.h"
 #include "tools/text_window.h"
 
 namespace tools {
@@ -196,7 +196,7 @@ base::Result<FolderZip> zip_folder(const BoxFiles& files, const std::string& pat
   }
   std::int64_t bytes = 0;
   for (const ListEntry& entry : listed.entries) bytes += entry.bytes;
-  TRY(check_host_room(directory, std::min(bytes, bounds.zip_bytes), "a zip file"));
+  TRY(share::check_host_room(directory, std::min(bytes, bounds.zip_bytes), "a zip file"));
   const std::string name = last_of(sandbox::files::shown_path(listed.path));
   FolderZip result;
   result.filename = name + ".zip";

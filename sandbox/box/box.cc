@@ -224,11 +224,14 @@ base::Status Box::start_runs() {
     context.kept_shell = stored_state_->shell();
   }
   context.catch_up_with_network = [this] { network_->catch_up(); };
-  context.ends = [this] { watchdog_->run_ends(); };
+  context.ends = [this](const std::string& run_id) {
+    watchdog_->run_ends();
+    interpreter_record_.is_over(run_id);
+  };
   context.left_ended = [this] { watchdog_->processes_ended(); };
-  context.begins = [this](const Run& run) {
+  context.begins = [this](const Run& run, bool restarts_on_wake) {
     watchdog_->run_begins();
-    interpreter_record_.begins(run);
+    interpreter_record_.begins(run, restarts_on_wake);
     show_memory();
   };
   runs_ = std::make_unique<Runs>(std::move(context));

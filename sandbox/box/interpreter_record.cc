@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/random_id.h"
 #include "base/text.h"
 #include "sandbox/box/profile.h"
 
@@ -17,7 +20,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBytesMax = 4096;
+constexpr std::size_t kBytesMax = 8192;
+constexpr std::size_t kRunsMax = 64;
+constexpr std::size_t kRunsTold = 3;
 constexpr std::size_t kWhyBytesMax = 1000;
 // This is told as the reason when a box was killed or its machine went down.
 constexpr const char* kNoWord = "its sandbox was killed";
@@ -37,6 +42,18 @@ const char* state_of(Language language) {
   }
 }
 
+std::string in_words(const std::vector<std::string>& runs) {
+  std::string named;
+  for (std::size_t i = 0; i < std::min(runs.size(), kRunsTold); ++i) {
+    base::append_part(named, runs[i]);
+  }
+  if (runs.size() > kRunsTold) {
+    base::append_part(named, std::to_string(runs.size() - kRunsTold) + " more");
+  }
+  return std::string(runs.size() == 1 ? "the background run " : "background runs ") + named +
+         " (get_run has what was printed)";
+}
+
 }  // namespace
 
 base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
@@ -49,6 +66,11 @@ base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
     const auto language = find_language(name.is_string() ? name.get<std::string>() : "");
     if (language) record.lost_.insert(interpreter_of(*language));
   }
+  for (const json& run : value.value().value("runs", json::array())) {
+    if (!run.is_string() || record.lost_runs_.size() == kRunsMax) continue;
+    const auto id = run.get<std::string>();
+    if (base::is_short_id(id, "run_")) record.lost_runs_.push_back(id);
+  }
   record.why_lost_ = base::string_or(value.value(), "why").substr(0, kWhyBytesMax);
   if (record.why_lost_.empty()) record.why_lost_ = kNoWord;
   return record;
@@ -60,25 +82,37 @@ std::string InterpreterRecord::loss(const std::set<Language>& stored) const {
     if (stored.contains(language)) continue;
     base::append_part(what, state_of(language));
   }
+  if (!lost_runs_.empty()) base::append_part(what, in_words(lost_runs_));
   if (what.empty()) return "";
   return "lost, because " + why_lost_ + ": " + what + "; files kept";
 }
 
-void InterpreterRecord::begins(const Run& run) {
+void InterpreterRecord::begins(const Run& run, bool comes_back) {
   bool changed = !std::exchange(lost_, {}).empty();
+  changed = !std::exchange(lost_runs_, {}).empty() || changed;
   // A background run has an interpreter of its own.
   if (!run.background) changed = used_.insert(interpreter_of(run.language)).second || changed;
+  if (run.background && !comes_back && runs_.size() < kRunsMax) {
+    runs_.push_back(run.run_id);
+    changed = true;
+  }
   if (changed) write("");
 }
 
-void InterpreterRecord::ends(const std::string& why) const {
+void InterpreterRecord::is_over(const std::string& run_id) {
+  if (!has_ended_ && std::erase(runs_, run_id) > 0) write("");
+}
+
+void InterpreterRecord::ends(const std::string& why) {
+  has_ended_ = true;
   // Else what the box before has lost is still to be told.
-  if (!used_.empty()) write(why);
+  if (!used_.empty() || !runs_.empty()) write(why);
 }
 
 void InterpreterRecord::rests() {
-  if (used_.empty()) return;  // losses of the box before may still be told
+  if (used_.empty() && runs_.empty()) return;  // losses of the box before may still be told
   used_.clear();
+  runs_.clear();
   write("");
 }
 
@@ -86,7 +120,8 @@ void InterpreterRecord::rests() {
 void InterpreterRecord::write(const std::string& why) const {
   json languages = json::array();
   for (const Language language : used_) languages.push_back(name_of(language));
-  const std::string text = base::print_json({{"languages", languages}, {"why", why}});
+  const std::string text =
+      base::print_json({{"languages", languages}, {"runs", runs_}, {"why", why}});
   if (::ftruncate(file_fd_, 0) != 0) return;
   (void)!::pwrite(file_fd_, text.data(), text.size(), 0);
 }

@@ -1,10 +1,11 @@
-// An InterpreterRecord says which languages of the session have state: what a box that has ended
-// took with it, the next one says to the next run. It is kept in the session's lock file, which
-// every owner has open.
+// An InterpreterRecord says which languages of the session have state, and which runs in the
+// background are on: what a box that has ended took with it, the next one says to the next run. It
+// is kept in the session's lock file, which every owner has open.
 #pragma once
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "sandbox/run.h"
@@ -22,10 +23,12 @@ class InterpreterRecord {
 
   // Returns whether the box has had a run of an interpreter.
   [[nodiscard]] bool is_used() const { return !used_.empty(); }
-  // A run begins: it is told of the loss, and what it makes can be lost.
-  void begins(const Run& run);
-  // The box ends. `why` fits behind "because".
-  void ends(const std::string& why) const;
+  // A run begins: it is told of the loss, and what it makes can be lost. One that `comes_back` is
+  // started anew with the next box, which says so itself.
+  void begins(const Run& run, bool comes_back);
+  void is_over(const std::string& run_id);
+  // The box ends, and what is on with it. `why` fits behind "because".
+  void ends(const std::string& why);
   // All state of the session is stored: there is nothing that the end of the box could take.
   void rests();
 
@@ -35,8 +38,11 @@ class InterpreterRecord {
   void write(const std::string& why) const;
 
   int file_fd_;
+  bool has_ended_ = false;
   std::set<Language> used_;
+  std::vector<std::string> runs_;  // that are on in the background
   std::set<Language> lost_;
+  std::vector<std::string> lost_runs_;
   std::string why_lost_;
 };
 

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <cstdio>
 #include <utility>
+
+#include <boost/crc.hpp>
 
 #include "sandbox/box/bash_state.h"
 #include "sandbox/files/acting_ids.h"
@@ -23,6 +26,41 @@ constexpr const char* kInBox = "run/hutch/state";
 constexpr std::size_t kShellBytesMax = 1 << 20;
 constexpr std::size_t kLacksWithin = 64;  // it is the second line
 constexpr std::size_t kLacksMost = 150;
+
+// A copy has a line more than the state, before the last one: what the disk has made of it is not
+// run. It guards against damage alone, since nobody but hutch can write there.
+constexpr std::string_view kSumHead = "# crc32 ";
+constexpr std::size_t kSumDigits = 8;
+constexpr std::size_t kSumLineBytes = kSumHead.size() + kSumDigits + 1;
+
+std::string sum_line_of(std::string_view state) {
+  boost::crc_32_type sum;
+  sum.process_bytes(state.data(), state.size());
+  std::array<char, kSumDigits + 1> digits{};
+  (void)std::snprintf(digits.data(), digits.size(), "%08x", static_cast<unsigned>(sum.checksum()));
+  return std::string(kSumHead) + digits.data() + "\n";
+}
+
+// Both lines of the number are alike.
+std::size_t bytes_before_last_line(const std::string& state) {
+  return state.size() - (state.find('\n') + 1);
+}
+
+std::string with_sum(std::string state) {
+  const std::string line = sum_line_of(state);
+  return state.insert(bytes_before_last_line(state), line);
+}
+
+// Returns "" for one that is damaged. Copies of earlier builds have no sum.
+std::string without_sum(std::string copy) {
+  const std::size_t end = bytes_before_last_line(copy);
+  if (end < kSumLineBytes) return copy;
+  const std::size_t place = end - kSumLineBytes;
+  const std::string line = copy.substr(place, kSumLineBytes);
+  if (!line.starts_with(kSumHead)) return copy;
+  copy.erase(place, kSumLineBytes);
+  return line == sum_line_of(copy) ? copy : "";
+}
 
 // Leaves out what can neither be in a name nor stand between names: the code may have written it.
 // Names are whole.
@@ -71,8 +109,9 @@ std::string KeptShell::copy(std::size_t number) const {
   const auto file =
       base::open_file(directory_.fd(), kShellCopies.at(number), O_RDONLY | O_NOFOLLOW);
   if (!file.ok()) return "";
-  auto text = base::read_all(file.value().get(), kShellBytesMax);
-  return text.ok() && bash_state_number_of(text.value()) > 0 ? std::move(text).value() : "";
+  auto text = base::read_all(file.value().get(), kShellBytesMax + kSumLineBytes);
+  if (!text.ok() || bash_state_number_of(text.value()) == 0) return "";
+  return without_sum(std::move(text).value());
 }
 
 bool KeptShell::put_back() {
@@ -134,7 +173,7 @@ bool KeptShell::put(const std::string& text) {
   const auto file = base::open_file(directory_.fd(), kUnfinishedShell,
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const bool is_there =
-      file.ok() && base::write_all(file.value().get(), text).ok() &&
+      file.ok() && base::write_all(file.value().get(), with_sum(text)).ok() &&
       ::renameat(directory_.fd(), kUnfinishedShell, directory_.fd(), kShellCopies.at(next_)) == 0;
   if (!is_there) (void)::unlinkat(directory_.fd(), kUnfinishedShell, 0);
   return is_there;

@@ -52,7 +52,7 @@ class KeptShell {
   KeptShell(EventLoop& loop, StateDirectory& directory, int root_fd,
             std::optional<std::uint32_t> owner);
 
-  // Returns the copy in the file of that number, if it is whole, else "".
+  // Returns the state in the file of that number, if it is whole and as it was written, else "".
   [[nodiscard]] std::string copy(std::size_t number) const;
   void forget();
   [[nodiscard]] bool put(const std::string& text);

@@ -50,7 +50,7 @@ constexpr const char* kNoRoom =
     ": what has changed is not stored, since the host's disk is nearly full, and ends with the "
     "process";
 constexpr const char* kNoShare =
-    ": no more variables are stored than were, and 1 MB beside, since what your sessions have "
+    ": no more variables are stored than were, and 3 MB beside, since what your sessions have "
     "stored "
     "takes a tenth of the disk (delete_session makes room)";
 constexpr const char* kRestarted =
@@ -282,7 +282,7 @@ void Runs::begin(const JobPointer& job) {
     add_note(job->run, job->run.language == Language::kSql ? kRestartedSql : kRestarted);
   }
   tell_what_was_lost(*job);
-  context_.begins(job->run);
+  context_.begins(job->run, job->request.restarts_on_wake);
   job->run.started_at_ms = base::now_ms();
   job->run.network.bytes = network_.take_between_runs();
   stops_ = 0;
@@ -574,7 +574,7 @@ void Runs::finish(const JobPointer& job) {
     left_streams_.add(job->own_worker->err());
   }
   retire(std::move(job->own_worker));
-  context_.ends();
+  context_.ends(id);
   context_.changed(id);
   // Whoever waits for the run has been answered by then.
   context_.loop.after(milliseconds(0),

@@ -64,9 +64,10 @@ class Runs {
     Freeze freeze = {};
     std::function<bool()> disk_used_up = {};                      // or the file system has no room
     std::function<void(const std::string& run_id)> changed = {};  // output, status or end
-    std::function<void(const Run& run)> begins = {};
-    std::function<void()> ends = [] {};        // a run, and what it has written is no later one's
-    std::function<void()> left_ended = [] {};  // by end_left_behind_where_most()
+    std::function<void(const Run& run, bool restarts_on_wake)> begins = {};
+    // The next run is not told of what this one has written.
+    std::function<void(const std::string& run_id)> ends = [](const std::string&) {};
+    std::function<void()> left_ended = [] {};          // by end_left_behind_where_most()
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
     // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
     std::map<Language, KeptState*> kept_states = {};

@@ -55,7 +55,8 @@ def test_one_that_ended_by_itself_or_by_a_clients_wish_stays_ended(client, state
     client.call("cancel_run", run_id=cancelled["run_id"])
     other = client.run("import time; time.sleep(600)", background=True, session_id=session)
     kill_box(state, session)
-    assert "anew" not in client.run("1", session_id=session).get("note", "")
+    note = client.run("1", session_id=session)["note"]
+    assert "anew" not in note and f"the background run {other['run_id']} (get_run has what was printed)" in note, note
     assert "running" not in background_runs(client, session).values()
     assert client.call("get_run", run_id=other["run_id"])["error"]["cause"] == "sandbox_lost"
 

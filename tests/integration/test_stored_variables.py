@@ -357,3 +357,15 @@ def test_arrays_and_tables_are_writable_and_shared(state, code):
         assert look["outputs"][0]["text"] == "(True, 100000, 1000)" if "arange" in code else "(True, 1000, 1000)", look
         write = "b[0] = 7; int(a[0])" if "arange" in code else "b.loc[0, 'n'] = 7; int(a.n[0])"
         assert client.run(write)["outputs"][0]["text"] == "7"
+
+
+def test_what_is_stored_lies_beside_the_limit_of_the_disk(state):
+    with Client(state) as client:
+        session = client.call("create_session", name="small disk", limits={"disk_mb": 16})["session_id"]
+        run = client.run("import os; big = os.urandom(24 << 20)", session_id=session)
+        assert run["status"] == "completed", run
+        stored_after(state, session, run)
+        next_run = client.run("import time; time.sleep(1); open('/workspace/file', 'wb').write(bytes(8 << 20))", session_id=session)
+        assert next_run["status"] == "completed", next_run
+        kill_boxes(state)
+        assert client.run("len(big)", session_id=session)["outputs"][0]["text"] == str(24 << 20)

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/random_id.h"
 #include "sessions/session_directory.h"
-#include "tools/host_room.h"
+#include "share/host_room.h"
 
 namespace tools::api {
 
@@ -76,7 +76,7 @@ base::Result<Upload> Uploads::begin(const std::string& path, std::int64_t length
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + directory_);
   }
-  TRY(check_host_room(directory_, length_bytes, "an upload"));
+  TRY(share::check_host_room(directory_, length_bytes, "an upload"));
   const base::UniqueFd directory =
       TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
   if (::flock(directory.get(), LOCK_EX) != 0) return Error::from_errno("flock " + directory_);

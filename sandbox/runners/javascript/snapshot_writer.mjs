@@ -90,9 +90,11 @@ export class SnapshotWriter {
         trial?.put(view, mayWait);
       });
       const graphs = this.writeGraphs(writer, values, names, included);
-      const told = Object.fromEntries(Object.entries(notKept).slice(0, NAMES_TOLD_MAX));
+      const entries = Object.entries(notKept);
+      const told = Object.fromEntries(entries.slice(0, NAMES_TOLD_MAX));
+      const leftOut = entries.length - Object.keys(told).length;
       const around = surroundings.taken();
-      writer.end({ node: process.versions.node, runId, graphs, notKept: told, lost, woken, cells: cells.said, around });
+      writer.end({ node: process.versions.node, runId, graphs, notKept: told, leftOut, lost, woken, cells: cells.said, around });
       return { bytes: writer.bytes, missing, tooLarge: values.tooLarge, trial };
     } catch (failure) {
       trial?.stop();

@@ -88,7 +88,7 @@ export class Snapshots {
     this.runId = index.runId;
     const lost = inWords(notKept);
     this.note = noteOf(back, index, lost, missing);
-    this.woken = wokenOf(index.runId, [...lost, ...index.lost, ...missing]);
+    this.woken = wokenOf(index, [...lost, ...index.lost, ...missing]);
   }
 
   putBackCells({ count, keepsLast, sources }) {
@@ -288,10 +288,10 @@ function inWords(notKept) {
   return Object.entries(notKept).map(([label, [kind, why]]) => `${label} (${kind && `${kind}: `}${why})`);
 }
 
-function wokenOf(after, words) {
+function wokenOf({ runId: after, leftOut = 0 }, words) {
   if (words.length === 0) return undefined;
   const told = words.slice(0, WOKEN_MAX).map((word) => cut(word, WOKEN_CHARACTERS_MAX));
-  return { after, not_kept: told, left_out: words.length - told.length };
+  return { after, not_kept: told, left_out: words.length - told.length + leftOut };
 }
 
 function noteOf(count, index, lost, missing) {
@@ -300,20 +300,20 @@ function noteOf(count, index, lost, missing) {
     ['gone with the one before: ', index.lost], ['not kept: ', lost], ...missing.map((one) => ['', [one]])];
   const pieces = sections.filter(([, items]) => items.length > 0)
     .flatMap(([words, items], at) => items.map((item, place) => (place > 0 ? ', ' : (at > 0 ? '; ' : '') + words) + item));
-  return fitted(pieces);
+  return fitted(pieces, index.leftOut ?? 0); // a snapshot of an earlier build has no count
 }
 
 // As many of the pieces as there is room for, each of them whole.
-function fitted(pieces) {
+function fitted(pieces, leftOut) {
   const whole = pieces.join('');
-  if (whole.length <= NOTE_CHARACTERS_MAX) return whole;
+  if (whole.length <= NOTE_CHARACTERS_MAX && leftOut === 0) return whole;
   const more = (count) => (count > 0 ? ` and ${count} more: \`hutch sessions show\`` : '');
-  const room = NOTE_CHARACTERS_MAX - more(pieces.length).length;
+  const room = NOTE_CHARACTERS_MAX - more(pieces.length + leftOut).length;
   let count = 0;
   let text = '';
-  while (text.length + pieces[count].length <= room) text += pieces[count++];
-  if (count < 2) text += cut(pieces[count++], room - text.length); // it is one long item
-  return text + more(pieces.length - count);
+  while (count < pieces.length && text.length + pieces[count].length <= room) text += pieces[count++];
+  if (count < Math.min(2, pieces.length)) text += cut(pieces[count++], room - text.length); // it is one long item
+  return text + more(pieces.length - count + leftOut);
 }
 
 function cut(text, limit) {

@@ -19,7 +19,7 @@ _fork, _waitpid, _kill, _exit_process, _now = os.fork, os.waitpid, os.kill, os._
 
 NAME = "hutch-snapshot"
 FORK_SECONDS = 1  # until a child has forked again, which hooks of user code may keep it from
-BUSY_FORK_SECONDS = 20  # the same, where it does not wait for anything but a processor
+BUSY_FORK_SECONDS = 20  # where it waits for a processor alone
 VALUE_SECONDS = 10
 DEEP = 5_000
 SOURCE_CHARACTERS_MAX = 1 << 20

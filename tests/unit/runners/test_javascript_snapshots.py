@@ -48,11 +48,12 @@ def test_half_of_what_storing_may_take_is_to_be_free(tmp_path, meminfo, bytes_ta
     assert said.stdout == f"{has_room}\n", said
 
 
-def test_a_note_has_whole_items_and_counts_the_others(start, keeper):
-    handed_over(start, keeper, "".join(f"let number{n} = new WeakMap();\n" for n in range(40)) + "let kept = 5")
+@pytest.mark.parametrize("count_of_all", [40, 250])
+def test_a_note_has_whole_items_and_counts_the_others(start, keeper, count_of_all):
+    handed_over(start, keeper, "".join(f"let number{n} = new WeakMap();\n" for n in range(count_of_all)) + "let kept = 5")
     note = start("javascript", keeper=keeper).run("kept").done["note"]
     named, count = re.search(r"; not kept: (number0 \(.+\)) and (\d+) more: `hutch sessions show`$", note).groups()
-    assert named.count("number") + int(count) == 40 and 230 < len(note) <= 300, note
+    assert named.count("number") + int(count) == count_of_all and 230 < len(note) <= 300, note
 
 
 def test_names_that_share_objects_share_them_again(start, keeper):

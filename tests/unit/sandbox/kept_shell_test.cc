@@ -99,6 +99,34 @@ TEST(KeptShellTest, OfACopyThatWasCutTheOneBeforeIsThere) {
   }
 }
 
+TEST(KeptShellTest, ADamagedCopyIsNotRun) {
+  const TemporaryDirectory session;
+  Box first(session.path());
+  first.keep(0, "#1\none\n#1\n");
+  first.store();
+  first.keep(1, "#2\necho two\n#2\n");
+  first.store();
+  for (const char* name : {"/state/bash.0", "/state/bash.1"}) {
+    std::string text = text_in(session.path() + name);
+    const std::size_t place = text.find("two");
+    if (place == text.npos) continue;
+    text[place] ^= 1;
+    put(session.path() + name, text);
+  }
+  Box second(session.path());
+  EXPECT_TRUE(second->put_back());
+  EXPECT_EQ(second.text(), "#1\none\n#1\n");
+}
+
+TEST(KeptShellTest, ACopyOfAnEarlierBuildHasNoSum) {
+  const TemporaryDirectory session;
+  std::filesystem::create_directory(session.path() + "/state");
+  put(session.path() + "/state/bash.0", "#1\none\n#1\n");
+  Box box(session.path());
+  EXPECT_TRUE(box->put_back());
+  EXPECT_EQ(box.text(), "#1\none\n#1\n");
+}
+
 TEST(KeptShellTest, NamesOfWhatIsNotKeptAreWhole) {
   const TemporaryDirectory session;
   Box first(session.path());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/random_id.h"
 #include "sandbox/box/interpreter_record.h"
 #include "sandbox/box/life.h"
 #include "sandbox/session_lock.h"
@@ -177,13 +178,13 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
   {
     auto record = InterpreterRecord::open(fd).value();
     EXPECT_EQ(record.loss({}), "") << "the first box of a session";
-    record.begins(run_of(Language::kPython));
-    record.begins(run_of(Language::kTypeScript));
-    record.begins(run_of(Language::kSql, true));
+    record.begins(run_of(Language::kPython), false);
+    record.begins(run_of(Language::kTypeScript), false);
+    record.begins(run_of(Language::kSql, true), false);
     record.ends("the session was paused for 7 seconds");
   }
   {
-    const auto unused = InterpreterRecord::open(fd).value();
+    auto unused = InterpreterRecord::open(fd).value();
     EXPECT_EQ(unused.loss({}),
               "lost, because the session was paused for 7 seconds: variables of python, variables "
               "of javascript; files kept");
@@ -194,14 +195,43 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
   }
   auto record = InterpreterRecord::open(fd).value();
   EXPECT_NE(record.loss({}).find("7 seconds"), std::string::npos) << "nobody was told yet";
-  record.begins(run_of(Language::kBash, true));
+  record.begins(run_of(Language::kBash, true), false);
   EXPECT_EQ(record.loss({}), "");
   EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}), "") << "told, and nothing new to lose";
 }
 
+TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
+  const auto lock = SessionLock::take(path);
+  const int fd = lock.value().fd();
+  std::vector<std::string> ids;
+  {
+    auto record = InterpreterRecord::open(fd).value();
+    for (int i = 0; i < 6; ++i) {
+      Run run = run_of(Language::kBash, true);
+      run.run_id = ids.emplace_back(base::short_id("run_"));
+      record.begins(run, i == 5);
+    }
+    record.is_over(ids[0]);
+    record.ends("the session was paused for 7 seconds");
+    for (const std::string& id : ids) record.is_over(id);
+  }
+  auto record = InterpreterRecord::open(fd).value();
+  EXPECT_EQ(record.loss({}),
+            "lost, because the session was paused for 7 seconds: background runs " + ids[1] + ", " +
+                ids[2] + ", " + ids[3] + ", 1 more (get_run has what was printed); files kept");
+  Run run = run_of(Language::kPython, true);
+  run.run_id = ids[0];
+  record.begins(run, false);
+  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}),
+            "lost, because its sandbox was killed: the background run " + ids[0] +
+                " (get_run has what was printed); files kept");
+  record.is_over(ids[0]);
+  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}), "");
+}
+
 TEST_F(RecordTest, OfAKilledBoxHasNoReason) {
   const auto lock = SessionLock::take(path);
-  InterpreterRecord::open(lock.value().fd()).value().begins(run_of(Language::kBash));
+  InterpreterRecord::open(lock.value().fd()).value().begins(run_of(Language::kBash), false);
   EXPECT_EQ(InterpreterRecord::open(lock.value().fd()).value().loss({}),
             "lost, because its sandbox was killed: working directory and variables of bash; files "
             "kept");

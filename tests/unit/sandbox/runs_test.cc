@@ -47,7 +47,7 @@ class BoxRunsTest : public ::testing::Test {
     context.memory_peak_bytes = [] { return 0; };
     context.disk_used_up = [] { return false; };
     context.changed = [this](const std::string& run_id) { ++changes_[run_id]; };
-    context.begins = [](const sandbox::Run&) {};
+    context.begins = [](const sandbox::Run&, bool) {};
     runs_ = std::make_unique<Runs>(std::move(context));
   }
 

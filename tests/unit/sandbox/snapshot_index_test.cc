@@ -72,8 +72,10 @@ TEST_F(SnapshotIndexTest, NamesReasonsAndWhatTheLastWakingLacked) {
 }
 
 TEST_F(SnapshotIndexTest, JavaScriptsHaveOtherNames) {
-  const auto index = read(snapshot_of(R"({"notKept": {"f": ["Function", "why"]}})", "hutchjs1"));
+  const auto index =
+      read(snapshot_of(R"({"notKept": {"f": ["Function", "why"]}, "leftOut": 7})", "hutchjs1"));
   ASSERT_TRUE(index.ok());
+  EXPECT_EQ(index.value().not_stored.left_out, 7);
   EXPECT_EQ(index.value().not_stored.words, std::vector<std::string>{"f (Function: why)"});
 }
 

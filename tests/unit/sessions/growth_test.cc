@@ -261,6 +261,8 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   });
   expect_same_cost("a principal's shares",
                    [&] { EXPECT_TRUE(store.shares.list(principal_).ok()); });
+  expect_same_cost("what a principal shares",
+                   [&] { EXPECT_TRUE(store.shares.shared_by(principal_, 10'000).ok()); });
   expect_same_cost("a session's shares",
                    [&] { EXPECT_TRUE(store.shares.of_session(one.id).ok()); });
   expect_same_cost("the sweep's shares",

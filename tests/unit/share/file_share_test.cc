@@ -76,6 +76,19 @@ TEST_F(FileShareTest, KnownHash) {
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+TEST_F(FileShareTest, WhatAPrincipalSharesIsCounted) {
+  EXPECT_EQ(store_->shares.shared_by(principal_, 10).value().files, 0);
+  (void)publish("abc", "x").value();
+  const auto second = publish("defgh", "y").value();
+  const auto both = store_->shares.shared_by(principal_, 10).value();
+  EXPECT_EQ(both.files, 2);
+  EXPECT_EQ(both.bytes, 8);
+  EXPECT_EQ(store_->shares.shared_by(principal_, 1).value().files, 1);
+  EXPECT_EQ(store_->shares.shared_by("another", 10).value().files, 0);
+  ASSERT_TRUE(share().revoke(principal_, second.id).ok());
+  EXPECT_EQ(store_->shares.shared_by(principal_, 10).value().bytes, 3);
+}
+
 TEST_F(FileShareTest, TooLargeLeavesNothing) {
   const base::UniqueFd source(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   ASSERT_TRUE(source.valid());

@@ -7,11 +7,11 @@
 
 #include "base/result.h"
 
-namespace tools {
+namespace share {
 
 // kLimit, and says that there is no room for `what`, unless `bytes` more fit into the file system
 // of `directory` and leave 256 MiB.
 base::Status check_host_room(const std::string& directory, std::int64_t bytes,
                              const std::string& what);
 
-}  // namespace tools
+}  // namespace share

@@ -1,10 +1,10 @@
-#include "tools/host_room.h"
+#include "share/host_room.h"
 
 #include <sys/statvfs.h>
 
 #include <cerrno>
 
-namespace tools {
+namespace share {
 
 using base::Error;
 
@@ -24,4 +24,4 @@ base::Status check_host_room(const std::string& directory, std::int64_t bytes,
   return Error{Error::Kind::kLimit, ENOSPC, "this host has too little room for " + what + " now"};
 }
 
-}  // namespace tools
+}  // namespace share
