@@ -143,8 +143,9 @@ base::Status FileShare::check_room(int source_fd, const std::string& principal_i
   const std::int64_t bytes = std::min<std::int64_t>(source.st_size, kShareBytesMax);
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) != 0) return Error::from_errno("statvfs");
-  TRY(check_share_room(TRY(shares_->shared_by(principal_id, kSharesMax)), bytes,
-                       static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize)));
+  const sessions::Shared shared = TRY(shares_->shared_by(principal_id, kSharesMax));
+  const auto disk_bytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
+  TRY(check_share_room(shared, bytes, disk_bytes));
   return check_host_room(directory_, bytes, "a copy of the file");
 }
 

@@ -1,5 +1,6 @@
 #include "sandbox/egress/door.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -107,6 +108,11 @@ base::Status take_message(Session& session, Resources& resources, const json& me
                               std::move(fd));
 }
 
+bool has_packet(Channel& box) {
+  pollfd waiting{.fd = box.native_handle(), .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
 // Each has two descriptors, and those of names and boxes need some too.
 std::size_t connections_at_most() {
   constexpr std::size_t kMost = 2048;
@@ -158,7 +164,9 @@ Task<void> Door::serve(std::shared_ptr<Channel> box) {
   const auto session = std::make_shared<Session>(context_, resources_, events);
   error_code failure;
   while (true) {
-    co_await box->async_wait(Channel::wait_read, into(failure));
+    // All that the box has said goes before whatever its session asks for: a request must not be
+    // judged by rules of before.
+    if (!has_packet(*box)) co_await box->async_wait(Channel::wait_read, into(failure));
     if (failure) break;
     auto packet = base::receive_packet(box->native_handle(), wire::kEgressPacketBytesMax);
     if (!packet.ok() || packet.value().bytes.empty()) break;

@@ -29,7 +29,7 @@ struct Word {
   std::size_t end = 0;
 };
 
-std::size_t characters_in(std::string_view text) {
+std::size_t characters_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char byte) { return !base::continues_character(byte); }));
 }
@@ -61,7 +61,7 @@ std::vector<Word> words_of(std::string_view line) {
       continue;
     }
     const std::string_view text = line.substr(at, end - at);
-    words.push_back({text, character, character + characters_in(text)});
+    words.push_back({text, character, character + characters_of(text)});
     character = words.back().end;
     at = end;
   }
@@ -138,7 +138,7 @@ std::optional<std::vector<std::string_view>> ruled_cells(std::string_view line,
     cells.push_back(part_of(line, column.begin, column.size));
     if (cells.back().find('|') != std::string_view::npos) return std::nullopt;
   }
-  if (characters_in(line) > columns.back().begin + columns.back().size) return std::nullopt;
+  if (characters_of(line) > columns.back().begin + columns.back().size) return std::nullopt;
   return cells;
 }
 
@@ -154,7 +154,7 @@ bool is_number(std::string_view cell) {
 bool is_right_aligned(const std::vector<std::vector<std::string_view>>& rows, std::size_t column,
                       std::size_t size) {
   const auto ends_there = [&](const auto& row) {
-    return characters_in(row[column]) == size && !row[column].ends_with(' ');
+    return characters_of(row[column]) == size && !row[column].ends_with(' ');
   };
   return std::all_of(rows.begin(), rows.end(), ends_there) &&
          std::all_of(rows.begin() + 1, rows.end(),
@@ -268,7 +268,7 @@ bool is_whole_table(std::string_view text) {
       lines.end() - end > 2 || (end != lines.end() && !lines.back().starts_with('['));
   if (end - lines.begin() < 2 || has_more) return false;
   return std::all_of(lines.begin(), end, [&](std::string_view line) {
-    return characters_in(line) == characters_in(lines.front());
+    return characters_of(line) == characters_of(lines.front());
   });
 }
 
