@@ -35,17 +35,17 @@ std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-struct DirCloser {
+struct OpenDirectoryCloser {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
-using Directory = std::unique_ptr<DIR, DirCloser>;
+using OpenDirectory = std::unique_ptr<DIR, OpenDirectoryCloser>;
 
-Directory open_directory(int parent_fd, const char* name) {
+OpenDirectory open_directory(int parent_fd, const char* name) {
   const int fd = ::openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return nullptr;
   DIR* directory = ::fdopendir(fd);
   if (directory == nullptr) ::close(fd);
-  return Directory(directory);
+  return OpenDirectory(directory);
 }
 
 bool is_dot(const char* name) {
@@ -79,7 +79,7 @@ bool walk_directory(DIR* directory, const std::string& path, int depth, Left& le
     if (!S_ISDIR(status.st_mode)) {
       if (!visit(child, status)) return whole = false;
     } else if (depth < kDepthMax) {
-      const Directory below = open_directory(::dirfd(directory), entry->d_name);
+      const OpenDirectory below = open_directory(::dirfd(directory), entry->d_name);
       if (below == nullptr) {
         whole = whole && errno == ENOENT;
       } else if (!walk_directory(below.get(), child, depth + 1, left, whole, visit)) {
@@ -106,7 +106,7 @@ std::int64_t FileChanges::file_time_ns() {
 FileChanges::Tree FileChanges::walk() const {
   Tree tree;
   std::size_t path_bytes = 0;
-  if (const Directory top = open_directory(workspace_fd_, ".")) {
+  if (const OpenDirectory top = open_directory(workspace_fd_, ".")) {
     Left left{kSeenEachFile * files_max_ + 1};
     (void)walk_directory(top.get(), kTop, 0, left, tree.whole,
                          [&](const std::string& path, const struct stat& s) {

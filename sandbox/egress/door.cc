@@ -108,8 +108,8 @@ base::Status take_message(Session& session, Resources& resources, const json& me
                               std::move(fd));
 }
 
-bool has_packet(Channel& box) {
-  pollfd waiting{.fd = box.native_handle(), .events = POLLIN, .revents = 0};
+bool has_packet(int socket_fd) {
+  pollfd waiting{.fd = socket_fd, .events = POLLIN, .revents = 0};
   return ::poll(&waiting, 1, 0) > 0;
 }
 
@@ -166,7 +166,8 @@ Task<void> Door::serve(std::shared_ptr<Channel> box) {
   while (true) {
     // All that the box has said goes before whatever its session asks for: a request must not be
     // judged by rules of before.
-    if (!has_packet(*box)) co_await box->async_wait(Channel::wait_read, into(failure));
+    if (!has_packet(box->native_handle()))
+      co_await box->async_wait(Channel::wait_read, into(failure));
     if (failure) break;
     auto packet = base::receive_packet(box->native_handle(), wire::kEgressPacketBytesMax);
     if (!packet.ok() || packet.value().bytes.empty()) break;

@@ -25,8 +25,8 @@ using sandbox::files::ListEntry;
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr mode_t kExecutable = 0111;
+constexpr std::size_t kCopiedBytes = 1 << 20;
+constexpr mode_t kExecutableMode = 0111;
 constexpr std::int64_t kFolderBytesMax = std::int64_t{64} << 30;
 
 class Tally {
@@ -80,7 +80,7 @@ class HostFolder {
     if (::fstat(source, &status) != 0) return Error::from_errno("fstat");
     const Place place = TRY(place_of(name));
     const std::string partial = base::short_id(".hutch-");
-    const mode_t mode = (0666 | (status.st_mode & kExecutable)) & ~umask_;
+    const mode_t mode = (0666 | (status.st_mode & kExecutableMode)) & ~umask_;
     const auto done = [&]() -> base::Status {
       const base::UniqueFd file = TRY(base::open_file(
           place.parent.get(), partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
@@ -186,7 +186,7 @@ base::Status pour(int from, const Sink& sink) {
   off_t offset = 0;
   while (offset < status.st_size) {
     const auto left = static_cast<std::size_t>(status.st_size - offset);
-    const std::string piece = TRY(base::read_at(from, offset, std::min(left, kPieceBytes)));
+    const std::string piece = TRY(base::read_at(from, offset, std::min(left, kCopiedBytes)));
     if (piece.empty()) return base::done();
     TRY(sink(piece));
     offset += static_cast<off_t>(piece.size());

@@ -207,7 +207,7 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
   {
     auto record = InterpreterRecord::open(fd).value();
     for (int i = 0; i < 6; ++i) {
-      Run run = run_of(Language::kBash, true);
+      sandbox::Run run = run_of(Language::kBash, true);
       run.run_id = ids.emplace_back(base::short_id("run_"));
       record.begins(run, i == 5);
     }
@@ -219,7 +219,7 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
   EXPECT_EQ(record.loss({}),
             "lost, because the session was paused for 7 seconds: background runs " + ids[1] + ", " +
                 ids[2] + ", " + ids[3] + ", 1 more (get_run has what was printed); files kept");
-  Run run = run_of(Language::kPython, true);
+  sandbox::Run run = run_of(Language::kPython, true);
   run.run_id = ids[0];
   record.begins(run, false);
   EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}),
