@@ -27,7 +27,7 @@ constexpr std::size_t kShellBytesMax = 1 << 20;
 constexpr std::size_t kLacksWithin = 64;  // it is the second line
 constexpr std::size_t kLacksMost = 150;
 
-// A copy has a line more than the state, before the last one: what the disk has made of it is not
+// A copy has a line more than the state, behind the first one: what the disk has made of it is not
 // run. It guards against damage alone, since nobody but hutch can write there.
 constexpr std::string_view kSumHead = "# crc32 ";
 constexpr std::size_t kSumDigits = 8;
@@ -41,24 +41,17 @@ std::string sum_line_of(std::string_view state) {
   return std::string(kSumHead) + digits.data() + "\n";
 }
 
-// Both lines of the number are alike.
-std::size_t bytes_before_last_line(const std::string& state) {
-  return state.size() - (state.find('\n') + 1);
-}
-
 std::string with_sum(std::string state) {
   const std::string line = sum_line_of(state);
-  return state.insert(bytes_before_last_line(state), line);
+  return state.insert(state.find('\n') + 1, line);
 }
 
 // Returns "" for one that is damaged. Copies of earlier builds have no sum.
 std::string without_sum(std::string copy) {
-  const std::size_t end = bytes_before_last_line(copy);
-  if (end < kSumLineBytes) return copy;
-  const std::size_t place = end - kSumLineBytes;
+  const std::size_t place = copy.find('\n') + 1;
   const std::string line = copy.substr(place, kSumLineBytes);
   if (!line.starts_with(kSumHead)) return copy;
-  copy.erase(place, kSumLineBytes);
+  copy.erase(place, line.size());
   return line == sum_line_of(copy) ? copy : "";
 }
 

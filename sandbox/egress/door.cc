@@ -165,9 +165,10 @@ Task<void> Door::serve(std::shared_ptr<Channel> box) {
   error_code failure;
   while (true) {
     // All that the box has said goes before whatever its session asks for: a request must not be
-    // judged by rules of before.
-    if (!has_packet(box->native_handle()))
+    // judged by rules of before. The wait may end for a packet that was taken already.
+    while (!failure && !has_packet(box->native_handle())) {
       co_await box->async_wait(Channel::wait_read, into(failure));
+    }
     if (failure) break;
     auto packet = base::receive_packet(box->native_handle(), wire::kEgressPacketBytesMax);
     if (!packet.ok() || packet.value().bytes.empty()) break;
