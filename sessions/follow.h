@@ -22,7 +22,9 @@ struct FollowOptions {
   std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
   std::chrono::milliseconds look_every{
       30'000};  // how long to wait for news before `looked` is called
-  // A session that is paused at the beginning is resumed; one that is paused later stays so.
+  // A session that is paused at the beginning is resumed; one that is paused later stays so. It is
+  // for who comes back to a run. Who has just started one leaves it false: the start has resumed
+  // the session, and a client's pause may come before the first wait.
   bool wakes = false;
   // Takes bytes of "stdout" or "stderr" that have come. Returns false when nobody wants more. Null:
   // output is left where it is.

@@ -121,9 +121,9 @@ void add_cut(nlohmann::json& answer, const Seen& seen, const CutWords& words) {
 base::Result<RunState> wait_for_end(const Services& services, const sessions::Session& session,
                                     RunState state, const std::stop_token& gone) {
   const std::string id = state.run.run_id;
-  auto followed = TRY(
-      sessions::follow(services.runs, services.run_files, session.principal_id, std::move(state),
-                       {.gone = gone, .draining = services.draining, .wakes = true}));
+  auto followed =
+      TRY(sessions::follow(services.runs, services.run_files, session.principal_id,
+                           std::move(state), {.gone = gone, .draining = services.draining}));
   using End = sessions::Followed::End;
   if (followed.end == End::kGone) {
     (void)services.runs.cancel(session.principal_id, id);

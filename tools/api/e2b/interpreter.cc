@@ -104,7 +104,6 @@ void execute(const Services& services, const Cell& cell, RunState state,
   std::string begun[2];
   sessions::FollowOptions options{.gone = gone, .draining = services.draining};
   options.look_every = kSilentFor;
-  options.wakes = true;
   options.printed = [&](const char* stream, const std::string& bytes) {
     std::string& rest = begun[std::string_view(stream) == "stderr" ? 1 : 0];
     rest += bytes;

@@ -118,12 +118,14 @@ json end_of(const sandbox::Run& run) {
           {"error", is_told ? run.error->message : "signal: killed"}};
 }
 
+enum class WhenPaused { kStay, kWake };
+
 base::Status stream_of(const Services& services, const RpcCall& call, RunState state,
-                       bool is_terminal, const Send& send) {
+                       bool is_terminal, WhenPaused when_paused, const Send& send) {
   if (!send(event("start", {{"pid", pid_of(state.run.run_id)}}))) return base::done();
   sessions::FollowOptions options{.gone = call.gone, .draining = services.draining};
   options.look_every = kSilentFor;
-  options.wakes = true;
+  options.wakes = when_paused == WhenPaused::kWake;
   options.printed = [&](const char* stream, const std::string& bytes) {
     return send(event("data", {{is_terminal ? "pty" : stream, base::to_base64(bytes)}}));
   };
@@ -171,7 +173,7 @@ base::Status start_process(const Services& services, const RpcCall& call, const 
     (void)services.runs.cancel(call.session.principal_id, state.run.run_id);
     return kept;
   }
-  return stream_of(services, call, std::move(state), is_terminal, send);
+  return stream_of(services, call, std::move(state), is_terminal, WhenPaused::kStay, send);
 }
 
 json kept_of(const Services& services, const sessions::Session& session, const std::string& run) {
@@ -233,7 +235,7 @@ base::Status connect_process(const Services& services, const RpcCall& call, cons
   RunState state = TRY(find(services, call, call.message));
   const json kept = kept_of(services, call.session, state.run.run_id);
   return stream_of(services, call, std::move(state),
-                   kept.value("is_terminal", json()) == json(true), send);
+                   kept.value("is_terminal", json()) == json(true), WhenPaused::kWake, send);
 }
 
 // {"stdin": "<base64>"} or {"pty": ..}: what it is called, its process knows.
