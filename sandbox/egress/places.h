@@ -1,5 +1,5 @@
-// Bounds how many connections there are over all sessions, so that descriptors and memory are left
-// for those that come.
+// Bounds how many of something there are, such as connections over all sessions, so that
+// descriptors and memory are left for those that come.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,11 @@ class Places {
   Places& operator=(const Places&) = delete;
 
   [[nodiscard]] std::size_t most() const { return most_; }
-  // Returns a place, taken until it is let go; null when all are. This has to outlive it.
-  std::shared_ptr<void> take() {
-    if (taken_ == most_) return nullptr;
+  [[nodiscard]] std::size_t taken() const { return taken_; }
+  // Returns a place, taken until it is let go; null when all are, or when whoever asks has as many
+  // of them already as are left for others. This has to outlive it.
+  std::shared_ptr<void> take(std::size_t had = 0) {
+    if (had >= most_ - taken_) return nullptr;
     ++taken_;
     return {this, [](Places* places) { --places->taken_; }};
   }

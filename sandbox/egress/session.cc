@@ -419,9 +419,13 @@ std::string Session::take_place(Connection& connection) {
       return "the sessions of its principal have " + std::to_string(share_->connections.most());
     }
   }
-  connection.place = resources_.places.take();
+  const std::size_t had = share_ ? share_->connections.taken() - 1 : 0;
+  connection.place = resources_.places.take(had);
   if (connection.place) return "";
-  return "all sessions together have " + std::to_string(resources_.places.most());
+  if (resources_.places.taken() == resources_.places.most()) {
+    return "all sessions together have " + std::to_string(resources_.places.most());
+  }
+  return "beside others', the sessions of its principal have " + std::to_string(had);
 }
 
 void Session::start(Socket accepted, std::uint16_t port, Serve serve) {

@@ -35,7 +35,8 @@ constexpr std::chrono::seconds kProgressEvery{5};
 constexpr std::chrono::milliseconds kSettling{250};
 constexpr std::chrono::seconds kBeginPatience{1};
 constexpr std::size_t kLooksARound = 256;  // then what has been heard of meanwhile comes first
-// The system gives a user 128 by default, and each is one session.
+// The system gives a user 128 by default, and each is one session. No principal gets one that would
+// give it more than are left for others: without one, changes are looked for in kRhythm.
 constexpr std::size_t kFeedsMax = 32;
 constexpr const char* kNothing = "none";
 
@@ -244,11 +245,16 @@ void ChangeWatch::leave(const Key& key, const std::string& session_id) {
   if (feed->second.keys.empty()) feeds_.erase(feed);
 }
 
-ChangeWatch::Feed* ChangeWatch::feed_of(const std::string& session_id) {
+ChangeWatch::Feed* ChangeWatch::feed_of(const std::string& session_id,
+                                        const std::string& principal_id) {
   const auto known = feeds_.find(session_id);
   if (known != feeds_.end()) return &known->second;
-  if (feeds_.size() >= kFeedsMax) return nullptr;
+  const auto own = std::count_if(feeds_.begin(), feeds_.end(), [&](const auto& one) {
+    return one.second.principal_id == principal_id;
+  });
+  if (static_cast<std::size_t>(own) + feeds_.size() >= kFeedsMax) return nullptr;
   Feed& feed = feeds_[session_id];
+  feed.principal_id = principal_id;
   if (feed.changes.valid()) return &feed;
   feeds_.erase(session_id);
   return nullptr;
@@ -343,7 +349,7 @@ ChangeWatch::Seen ChangeWatch::see_file(const Key& key, const SandboxUri& uri, G
   if (place == nullptr) return seen;
   seen.session_id = place->session_id;
   // First: what changes after the look has been heard of.
-  if (Feed* feed = feed_of(place->session_id)) {
+  if (Feed* feed = feed_of(place->session_id, principal_id)) {
     feed->keys.insert(key);
     seen.heard = place->files.follow(std::get<2>(key), uri.path, feed->changes);
   }

@@ -53,6 +53,7 @@ class ChangeWatch {
   };
   // Hears of changes in one session. Only the thread uses it.
   struct Feed {
+    std::string principal_id;
     sandbox::files::ChangeFeed changes;
     std::set<Key> keys;
     std::optional<Time> taken_at;  // when something is to be taken
@@ -73,7 +74,7 @@ class ChangeWatch {
   Seen see_file(const Key& key, const SandboxUri& uri, Glance& glance);
   void tell(const Key& key) const;
   void tell_progress(const Key& key, const Seen& seen);
-  Feed* feed_of(const std::string& session_id);
+  Feed* feed_of(const std::string& session_id, const std::string& principal_id);
   void leave(const Key& key, const std::string& session_id);
   std::vector<Key> take_due();
   std::vector<Key> take_heard();

@@ -132,6 +132,21 @@ TEST_F(EgressShares, WhoComesLaterHasATurnToo) {
   EXPECT_TRUE(resources_.lookup_turns->take(std::make_shared<std::size_t>(7)));
 }
 
+TEST_F(EgressShares, ConnectionsOfOneLeavePlacesForTheNext) {
+  std::vector<std::shared_ptr<void>> taken;
+  std::vector<std::size_t> had;
+  for (int i = 0; i < 4; ++i) {
+    had.push_back(0);
+    while (auto place = resources_.places.take(had.back())) {
+      taken.push_back(std::move(place));
+      ++had.back();
+    }
+  }
+  EXPECT_EQ(had, (std::vector<std::size_t>{5, 3, 1, 1}));
+  taken.clear();
+  EXPECT_TRUE(resources_.places.take(9)) << "all others have none";
+}
+
 TEST_F(EgressShares, BodiesThatAreHeldHaveAShareOfTheirPrincipal) {
   std::vector<std::shared_ptr<Session>> sessions;
   std::vector<std::shared_ptr<void>> places;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -81,6 +83,28 @@ TEST_F(ChangeWatchTest, PrincipalsTakeTurns) {
   for (const std::string& session : many) watch.add(file_of(session), much_);
   watch.add(file_of(one), little_);
   EXPECT_LE(looks_before(one), 1U);
+}
+
+// Each feed is an instance of inotify(7), of which the system gives a user few.
+std::size_t feeds_of_this_process() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code none;  // it may be closed meanwhile
+    count += std::filesystem::read_symlink(entry.path(), none) == "anon_inode:inotify" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_F(ChangeWatchTest, WhoWatchesMuchLeavesFeedsForOthers) {
+  may_go_on_ = true;
+  tools::ChangeWatch watch({manager_->services(), *share_, ""}, changes_);
+  const std::size_t before = feeds_of_this_process();
+  for (int i = 0; i < 40; ++i) watch.add(file_of(session_of(much_)), much_);
+  watch.settle(much_);
+  EXPECT_EQ(feeds_of_this_process() - before, 16U);
+  watch.add(file_of(session_of(little_)), little_);
+  watch.settle(little_);
+  EXPECT_EQ(feeds_of_this_process() - before, 17U);
 }
 
 TEST_F(ChangeWatchTest, NobodyWaitsForWhatOthersWatch) {

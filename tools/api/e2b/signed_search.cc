@@ -1,6 +1,7 @@
 #include "tools/api/e2b/signed_search.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "sessions/session_tokens.h"
 #include "tools/api/e2b/signature.h"
@@ -18,13 +19,12 @@ constexpr std::chrono::seconds kCountedFor{1};
 
 base::Result<std::string> SignedSearch::find(const Services& services,
                                              const mcp::http::Request& request) {
-  auto counted_for = begin(request.peer);
-  if (!counted_for) {
+  const auto under_way = begin(request.peer);
+  if (!under_way) {
     return base::error(Error::Kind::kLimit, "too many signatures are looked for: try again");
   }
-  UnderWay under_way(*this, *std::move(counted_for));
   auto found = search(services, request);
-  if (found.ok()) under_way.set_right();
+  if (found.ok()) under_way->set_right();
   return found;
 }
 
@@ -40,30 +40,37 @@ base::Result<std::string> SignedSearch::search(const Services& services,
 }
 
 // Counted before it is known what comes of it, so that many at a time are no way around.
-std::optional<std::string> SignedSearch::begin(const std::string& address) {
+std::unique_ptr<SignedSearch::UnderWay> SignedSearch::begin(const std::string& address) {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
-  if (under_way_ >= kUnderWayMost) return std::nullopt;
   if (failures_.size() >= kAddressesMost) {
-    std::erase_if(failures_,
-                  [now](const auto& one) { return now - one.second.since >= kCountedFor; });
+    std::erase_if(failures_, [now](const auto& one) {
+      return one.second.under_way == 0 && now - one.second.since >= kCountedFor;
+    });
   }
   // A thousand addresses within a second are counted as one.
   const bool is_known = failures_.size() < kAddressesMost || failures_.contains(address);
   std::string counted_for = is_known ? address : "";
   Failures& failures = failures_[counted_for];
-  if (now - failures.since >= kCountedFor) failures = {now, 0};
-  if (failures.count >= kFailuresMost) return std::nullopt;
+  if (now - failures.since >= kCountedFor) {
+    failures.since = now;
+    failures.count = 0;
+  }
+  if (failures.count >= kFailuresMost || failures.under_way >= kUnderWayMost - under_way_) {
+    return nullptr;
+  }
   ++failures.count;
+  ++failures.under_way;
   ++under_way_;
-  return counted_for;
+  return std::make_unique<UnderWay>(*this, std::move(counted_for));
 }
 
 void SignedSearch::end(const std::string& counted_for, bool was_right) {
   const std::lock_guard lock(mutex_);
   --under_way_;
-  const auto found = failures_.find(counted_for);
-  if (was_right && found != failures_.end() && found->second.count > 0) --found->second.count;
+  Failures& failures = failures_[counted_for];  // it stays while a search of it is under way
+  --failures.under_way;
+  if (was_right && failures.count > 0) --failures.count;
 }
 
 }  // namespace tools::api::e2b

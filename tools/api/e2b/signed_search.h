@@ -3,9 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,24 +21,8 @@ class SignedSearch {
  public:
   static constexpr std::int64_t kSandboxesMost = 1'000;  // the newest used ones
   static constexpr int kFailuresMost = 10;               // in a second, of one address
-  static constexpr int kUnderWayMost = 8;                // at a time, each of some milliseconds
-
-  // The id of the session whose signature the request has. The error of check_signature() where
-  // there is none; kLimit: this address has failed too often just now, or others are searched for.
-  base::Result<std::string> find(const Services& services, const mcp::http::Request& request);
-
- private:
-  using Clock = std::chrono::steady_clock;
-  struct Failures {
-    Clock::time_point since;
-    int count = 0;
-  };
-
-  static base::Result<std::string> search(const Services& services,
-                                          const mcp::http::Request& request);
-  // Whom it is counted for; nothing: it is not to be.
-  [[nodiscard]] std::optional<std::string> begin(const std::string& address);
-  void end(const std::string& counted_for, bool was_right);
+  // At a time, each of some milliseconds. No address has more of them than are left for others.
+  static constexpr int kUnderWayMost = 8;
 
   // Takes its place among those under way until it ends, however it does.
   class UnderWay {
@@ -55,6 +40,26 @@ class SignedSearch {
     std::string counted_for_;
     bool was_right_ = false;
   };
+
+  // Returns the id of the session whose signature the request has. Fails as check_signature() does
+  // where there is none; kLimit: begin() has no place for its address.
+  base::Result<std::string> find(const Services& services, const mcp::http::Request& request);
+
+  // Returns a place for a search of this address; null: it has failed too often just now, or has
+  // too many under way, or others have all places.
+  std::unique_ptr<UnderWay> begin(const std::string& address);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Failures {
+    Clock::time_point since;
+    int count = 0;
+    int under_way = 0;
+  };
+
+  static base::Result<std::string> search(const Services& services,
+                                          const mcp::http::Request& request);
+  void end(const std::string& counted_for, bool was_right);
 
   std::mutex mutex_;
   std::map<std::string, Failures> failures_;
