@@ -41,7 +41,7 @@ constexpr seconds kLeftBehindPatience{5};
 }  // namespace
 
 base::Result<std::unique_ptr<Box>> Box::start(EventLoop& loop, BoxSpec spec, int lock_fd) {
-  auto record = TRY(InterpreterRecord::open(lock_fd));
+  auto record = TRY(LossRecord::open(lock_fd));
   std::unique_ptr<Box> box(new Box(loop, std::move(spec), std::move(record)));
   TRY(box->open_directories());
   TRY(box->start_init());
@@ -226,17 +226,17 @@ base::Status Box::start_runs() {
   context.catch_up_with_network = [this] { network_->catch_up(); };
   context.ends = [this](const std::string& run_id) {
     watchdog_->run_ends();
-    interpreter_record_.is_over(run_id);
+    loss_record_.is_over(run_id);
   };
   context.left_ended = [this] { watchdog_->processes_ended(); };
   context.begins = [this](const Run& run, bool restarts_on_wake) {
     watchdog_->run_begins();
-    interpreter_record_.begins(run, restarts_on_wake);
+    loss_record_.begins(run, restarts_on_wake);
     show_memory();
   };
   runs_ = std::make_unique<Runs>(std::move(context));
   runs_->tell_next(
-      interpreter_record_.loss(stored_state_ ? stored_state_->put_back() : std::set<Language>()));
+      loss_record_.loss(stored_state_ ? stored_state_->put_back() : std::set<Language>()));
   runs_->tell_next(spec_.note);
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);
@@ -247,7 +247,7 @@ base::Status Box::start_runs() {
                .cgroup = *cgroup_,
                .runs = *runs_,
                .stored_state = stored_state_.get(),
-               .record = interpreter_record_,
+               .record = loss_record_,
                .end = [this](const std::string& why) { end(Cause::kCancelled, why); },
                .end_network = [this] { network_->end(); }});
   return base::done();
@@ -412,7 +412,7 @@ void Box::limit_reached(Cause cause, const std::string& why, DiskLimit disk_limi
 void Box::end(Cause cause, const std::string& why) {
   if (ended_) return;
   ended_ = true;
-  interpreter_record_.ends(why);
+  loss_record_.ends(why);
   if (rest_) rest_->ends();
   init_->kill();
   if (network_) network_->end();

@@ -13,7 +13,7 @@
 #include "sandbox/box/control.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
-#include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/loss_record.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/memory_view.h"
 #include "sandbox/box/network_access.h"
@@ -36,8 +36,8 @@ class Box {
   ~Box();
 
  private:
-  Box(EventLoop& loop, BoxSpec spec, InterpreterRecord record)
-      : loop_(loop), spec_(std::move(spec)), interpreter_record_(std::move(record)) {
+  Box(EventLoop& loop, BoxSpec spec, LossRecord record)
+      : loop_(loop), spec_(std::move(spec)), loss_record_(std::move(record)) {
     if (spec_.ends_in_ms) ends_at_ms_ = base::boottime_ms() + *spec_.ends_in_ms;
   }
 
@@ -88,7 +88,7 @@ class Box {
   std::unique_ptr<Control> control_;
   std::unique_ptr<Watchdog> watchdog_;
   std::optional<MemoryView> memory_view_;
-  InterpreterRecord interpreter_record_;
+  LossRecord loss_record_;
   std::unique_ptr<Rest> rest_;
   std::int64_t oom_kills_seen_ = 0;
   std::int64_t writers_killed_ = 0;

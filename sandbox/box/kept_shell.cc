@@ -13,6 +13,7 @@
 
 #include <boost/crc.hpp>
 
+#include "base/text.h"
 #include "sandbox/box/bash_state.h"
 #include "sandbox/files/acting_ids.h"
 #include "sandbox/files/open_in_root.h"
@@ -24,6 +25,9 @@ namespace {
 constexpr const char* kInBox = "run/hutch/state";
 // It is read and written between two runs.
 constexpr std::size_t kShellBytesMax = 1 << 20;
+constexpr const char* kDamaged =
+    "a copy of the shell's state is damaged on the disk: bash may be as after an earlier run, or "
+    "new";
 constexpr std::size_t kLacksWithin = 64;  // it is the second line
 constexpr std::size_t kLacksMost = 150;
 
@@ -98,20 +102,24 @@ KeptShell::KeptShell(EventLoop& loop, StateDirectory& directory, int root_fd,
 
 KeptShell::~KeptShell() { loop_.cancel(rest_end_); }
 
-std::string KeptShell::copy(std::size_t number) const {
+KeptShell::Copy KeptShell::copy(std::size_t number) const {
   const auto file =
       base::open_file(directory_.fd(), kShellCopies.at(number), O_RDONLY | O_NOFOLLOW);
-  if (!file.ok()) return "";
+  if (!file.ok()) return {};
   auto text = base::read_all(file.value().get(), kShellBytesMax + kSumLineBytes);
-  if (!text.ok() || bash_state_number_of(text.value()) == 0) return "";
-  return without_sum(std::move(text).value());
+  const bool is_whole = text.ok() && bash_state_number_of(text.value()) != 0;
+  Copy copy{is_whole ? without_sum(std::move(text).value()) : ""};
+  copy.is_damaged = copy.text.empty();
+  return copy;
 }
 
 bool KeptShell::put_back() {
-  const std::array<std::string, 2> copies{copy(0), copy(1)};
+  const std::array<Copy, 2> copies{copy(0), copy(1)};
+  // Which of the two was the newer one cannot be told.
+  if (copies[0].is_damaged || copies[1].is_damaged) lack_ = kDamaged;
   const std::size_t newer =
-      bash_state_number_of(copies[1]) > bash_state_number_of(copies[0]) ? 1 : 0;
-  const std::string& text = copies.at(newer);
+      bash_state_number_of(copies[1].text) > bash_state_number_of(copies[0].text) ? 1 : 0;
+  const std::string& text = copies.at(newer).text;
   if (text.empty()) return false;
   // The file system of that place knows no other ids than the session's.
   const files::ActingIds ids(files::identity_of(owner_));
@@ -127,7 +135,9 @@ bool KeptShell::put_back() {
   note_stored(bash_state_number_of(text), text);
   synced_number_ = stored_number_;
   next_ = 1 - newer;
-  not_kept_ = not_kept_in(text);
+  if (const std::string names = not_kept_in(text); !names.empty()) {
+    base::append_part(lack_, "a new bash is as after its last run, but for: " + names, "; ");
+  }
   return true;
 }
 

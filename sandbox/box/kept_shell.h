@@ -45,15 +45,20 @@ class KeptShell {
   void flush();
   // Returns whether the copy is what bash has now, as far as it has anything.
   [[nodiscard]] bool is_stored() const;
-  // Names, once, what the copy that was put back says that it has not.
-  [[nodiscard]] std::string take_not_kept() { return std::exchange(not_kept_, ""); }
+  // Returns, once, in words what a new bash lacks beside what it had after its last run; empty when
+  // that is nothing.
+  [[nodiscard]] std::string take_lack() { return std::exchange(lack_, ""); }
 
  private:
   KeptShell(EventLoop& loop, StateDirectory& directory, int root_fd,
             std::optional<std::uint32_t> owner);
 
-  // Returns the state in the file of that number, if it is whole and as it was written, else "".
-  [[nodiscard]] std::string copy(std::size_t number) const;
+  struct Copy {
+    std::string text;  // empty unless it is whole and as it was written
+    bool is_damaged = false;
+  };
+  // Reads the file of that number.
+  [[nodiscard]] Copy copy(std::size_t number) const;
   void forget();
   [[nodiscard]] bool put(const std::string& text);
   // Remembers what the newest copy says. It is of a state of that number, if not of its words.
@@ -74,7 +79,7 @@ class KeptShell {
   std::int64_t stored_number_ = 0;  // bash_state_number() of what the newest copy says
   std::string stored_body_;         // bash_state_body() of it; "" where it is large
   std::int64_t synced_number_ = 0;  // as stored_number_, for the copy that is on the disk
-  std::string not_kept_;
+  std::string lack_;
   EventLoop::TimerId rest_end_ = 0;
   std::unique_ptr<SideThread> side_;
 };

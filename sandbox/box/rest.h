@@ -12,7 +12,7 @@
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/host_memory.h"
 #include "sandbox/box/init_process.h"
-#include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/loss_record.h"
 #include "sandbox/box/life.h"
 #include "sandbox/box/runs.h"
 #include "sandbox/box/stored_state.h"
@@ -33,7 +33,7 @@ class Rest {
     Cgroup& cgroup;
     Runs& runs;
     StoredState* stored_state;  // null: nothing is stored
-    InterpreterRecord& record;
+    LossRecord& record;
     std::function<void(const std::string& why)> end;  // ends the box; it calls ends() back
     std::function<void()> end_network;
   };

@@ -870,9 +870,8 @@ void Runs::tell_what_was_lost(Job& job) {
 
 void Runs::tell_of_shell(Job& job) {
   if (context_.kept_shell == nullptr) return;
-  const std::string lacks = context_.kept_shell->take_not_kept();
-  if (lacks.empty()) return;
-  const std::string said = "a new bash is as after its last run, but for: " + lacks;
+  const std::string said = context_.kept_shell->take_lack();
+  if (said.empty()) return;
   next_note_.count(said);
   add_note(job.run, said);
 }

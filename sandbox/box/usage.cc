@@ -158,8 +158,7 @@ const char* reason_of(Uncountable what) {
   switch (what) {
     case Uncountable::kNames:
       return "its files have more names (hard links), or are slower to look through, than its "
-             "limit "
-             "of files allows for, so that they could not be counted";
+             "limit of files allows for, so that they could not be counted";
     case Uncountable::kDescriptors:
       return "its processes and threads held more descriptors than its limits of processes and "
              "open_files allow for, so that what they hold open could not be counted";
@@ -167,8 +166,7 @@ const char* reason_of(Uncountable what) {
       return "its processes and threads came and went faster than they could be counted";
     default:
       return "a directory or a process was made unreadable again and again, so that its files "
-             "could "
-             "not be counted";
+             "could not be counted";
   }
 }
 

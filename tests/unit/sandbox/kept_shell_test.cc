@@ -124,6 +124,8 @@ TEST(KeptShellTest, ADamagedCopyIsNotRun) {
   Box second(session.path());
   EXPECT_TRUE(second->put_back());
   EXPECT_EQ(second.text(), "#1\none\n#1\n");
+  EXPECT_NE(second->take_lack().find("may be as after an earlier run"), std::string::npos);
+  EXPECT_EQ(second->take_lack(), "");
 }
 
 TEST(KeptShellTest, ACopyOfAnEarlierBuildHasNoSum) {
@@ -133,6 +135,7 @@ TEST(KeptShellTest, ACopyOfAnEarlierBuildHasNoSum) {
   Box box(session.path());
   EXPECT_TRUE(box->put_back());
   EXPECT_EQ(box.text(), "#1\none\n#1\n");
+  EXPECT_EQ(box->take_lack(), "");
 }
 
 TEST(KeptShellTest, NamesOfWhatIsNotKeptAreWhole) {
@@ -146,7 +149,7 @@ TEST(KeptShellTest, NamesOfWhatIsNotKeptAreWhole) {
   first.store();
   Box second(session.path());
   ASSERT_TRUE(second->put_back());
-  const std::string said = second->take_not_kept();
+  const std::string said = second->take_lack();
   EXPECT_TRUE(said.ends_with("name_114 and 15 more")) << said;
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/random_id.h"
-#include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/loss_record.h"
 #include "sandbox/box/life.h"
 #include "sandbox/session_lock.h"
 
@@ -176,7 +176,7 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
   const auto lock = SessionLock::take(path);
   const int fd = lock.value().fd();
   {
-    auto record = InterpreterRecord::open(fd).value();
+    auto record = LossRecord::open(fd).value();
     EXPECT_EQ(record.loss({}), "") << "the first box of a session";
     record.begins(run_of(Language::kPython), false);
     record.begins(run_of(Language::kTypeScript), false);
@@ -184,7 +184,7 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
     record.ends("the session was paused for 7 seconds");
   }
   {
-    auto unused = InterpreterRecord::open(fd).value();
+    auto unused = LossRecord::open(fd).value();
     EXPECT_EQ(unused.loss({}),
               "lost, because the session was paused for 7 seconds: variables of python, variables "
               "of javascript; files kept");
@@ -193,11 +193,11 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
               "kept");
     unused.ends("of no use");
   }
-  auto record = InterpreterRecord::open(fd).value();
+  auto record = LossRecord::open(fd).value();
   EXPECT_NE(record.loss({}).find("7 seconds"), std::string::npos) << "nobody was told yet";
   record.begins(run_of(Language::kBash, true), false);
   EXPECT_EQ(record.loss({}), "");
-  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}), "") << "told, and nothing new to lose";
+  EXPECT_EQ(LossRecord::open(fd).value().loss({}), "") << "told, and nothing new to lose";
 }
 
 TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
@@ -205,7 +205,7 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
   const int fd = lock.value().fd();
   std::vector<std::string> ids;
   {
-    auto record = InterpreterRecord::open(fd).value();
+    auto record = LossRecord::open(fd).value();
     for (int i = 0; i < 6; ++i) {
       sandbox::Run run = run_of(Language::kBash, true);
       run.run_id = ids.emplace_back(base::short_id("run_"));
@@ -215,24 +215,24 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
     record.ends("the session was paused for 7 seconds");
     for (const std::string& id : ids) record.is_over(id);
   }
-  auto record = InterpreterRecord::open(fd).value();
+  auto record = LossRecord::open(fd).value();
   EXPECT_EQ(record.loss({}),
             "lost, because the session was paused for 7 seconds: background runs " + ids[1] + ", " +
                 ids[2] + ", " + ids[3] + ", 1 more (get_run has what was printed); files kept");
   sandbox::Run run = run_of(Language::kPython, true);
   run.run_id = ids[0];
   record.begins(run, false);
-  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}),
+  EXPECT_EQ(LossRecord::open(fd).value().loss({}),
             "lost, because its sandbox was killed: the background run " + ids[0] +
                 " (get_run has what was printed); files kept");
   record.is_over(ids[0]);
-  EXPECT_EQ(InterpreterRecord::open(fd).value().loss({}), "");
+  EXPECT_EQ(LossRecord::open(fd).value().loss({}), "");
 }
 
 TEST_F(RecordTest, OfAKilledBoxHasNoReason) {
   const auto lock = SessionLock::take(path);
-  InterpreterRecord::open(lock.value().fd()).value().begins(run_of(Language::kBash), false);
-  EXPECT_EQ(InterpreterRecord::open(lock.value().fd()).value().loss({}),
+  LossRecord::open(lock.value().fd()).value().begins(run_of(Language::kBash), false);
+  EXPECT_EQ(LossRecord::open(lock.value().fd()).value().loss({}),
             "lost, because its sandbox was killed: working directory and variables of bash; files "
             "kept");
 }
@@ -243,7 +243,7 @@ TEST_F(RecordTest, ThatMakesNoSenseIsNone) {
                            R"({"languages":{"a":"b"}})"}) {
     ASSERT_EQ(::ftruncate(lock.value().fd(), 0), 0);
     ASSERT_TRUE(::pwrite(lock.value().fd(), text, strlen(text), 0) >= 0);
-    const auto record = InterpreterRecord::open(lock.value().fd());
+    const auto record = LossRecord::open(lock.value().fd());
     ASSERT_TRUE(record.ok());
     EXPECT_EQ(record.value().loss({}), "") << text;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "sandbox/box/file_changes.h"
+#include "sandbox/box/usage.h"
 #include "tests/support/temporary_directory.h"
 
 namespace sandbox::box {
@@ -151,6 +153,26 @@ TEST_F(WatchdogTest, TheLimitThatWasReachedIsNamed) {
     turn_until([this] { return !told_.empty(); });
     EXPECT_EQ(told_, std::vector{limit});
   }
+}
+
+TEST_F(WatchdogTest, WhatCannotBeCountedTwiceInARowIsToldWithWhatThereIsTooMuchOf) {
+  std::vector<Uncountable> seen{Uncountable::kNames, Uncountable::kNothing, Uncountable::kNames,
+                                Uncountable::kDescriptors, Uncountable::kNothing};
+  std::size_t look = 0;
+  watched_.disk_usage = [&](const DiskUsage&, const std::stop_token&, const std::stop_token&) {
+    DiskUsage usage;
+    usage.uncountable = seen[std::min(look++, seen.size() - 1)];
+    return usage;
+  };
+  std::vector<Uncountable> told;
+  watched_.disk_uncountable = [&told](Uncountable what) { told.push_back(what); };
+  start();
+  wait_for_looks(3);
+  EXPECT_TRUE(told.empty()) << "a machine that is busy for once";
+  wait_for_looks(2);
+  EXPECT_EQ(told, std::vector{Uncountable::kDescriptors});
+  EXPECT_NE(std::string(reason_of(told.at(0))).find("limits of processes and open_files"),
+            std::string::npos);
 }
 
 TEST_F(WatchdogTest, WhatIsKeptBesideTheFilesCounts) {

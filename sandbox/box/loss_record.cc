@@ -1,4 +1,4 @@
-#include "sandbox/box/interpreter_record.h"
+#include "sandbox/box/loss_record.h"
 
 #include <unistd.h>
 
@@ -56,8 +56,8 @@ std::string in_words(const std::vector<std::string>& runs) {
 
 }  // namespace
 
-base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
-  InterpreterRecord record(file_fd);
+base::Result<LossRecord> LossRecord::open(int file_fd) {
+  LossRecord record(file_fd);
   const std::string text = TRY(base::read_at(file_fd, 0, kBytesMax));
   const auto value = base::parse_json(text);
   // None yet, or a power cut left half of it: then there is nothing to tell.
@@ -76,7 +76,7 @@ base::Result<InterpreterRecord> InterpreterRecord::open(int file_fd) {
   return record;
 }
 
-std::string InterpreterRecord::loss(const std::set<Language>& stored) const {
+std::string LossRecord::loss(const std::set<Language>& stored) const {
   std::string what;
   for (const Language language : lost_) {
     if (stored.contains(language)) continue;
@@ -87,7 +87,7 @@ std::string InterpreterRecord::loss(const std::set<Language>& stored) const {
   return "lost, because " + why_lost_ + ": " + what + "; files kept";
 }
 
-void InterpreterRecord::begins(const Run& run, bool comes_back) {
+void LossRecord::begins(const Run& run, bool comes_back) {
   bool changed = !std::exchange(lost_, {}).empty();
   changed = !std::exchange(lost_runs_, {}).empty() || changed;
   // A background run has an interpreter of its own.
@@ -99,17 +99,17 @@ void InterpreterRecord::begins(const Run& run, bool comes_back) {
   if (changed) write("");
 }
 
-void InterpreterRecord::is_over(const std::string& run_id) {
+void LossRecord::is_over(const std::string& run_id) {
   if (!has_ended_ && std::erase(runs_, run_id) > 0) write("");
 }
 
-void InterpreterRecord::ends(const std::string& why) {
+void LossRecord::ends(const std::string& why) {
   has_ended_ = true;
   // Else what the box before has lost is still to be told.
   if (!used_.empty() || !runs_.empty()) write(why);
 }
 
-void InterpreterRecord::rests() {
+void LossRecord::rests() {
   if (used_.empty() && runs_.empty()) return;  // losses of the box before may still be told
   used_.clear();
   runs_.clear();
@@ -117,7 +117,7 @@ void InterpreterRecord::rests() {
 }
 
 // On a full disk it is not written, and the next run is not told.
-void InterpreterRecord::write(const std::string& why) const {
+void LossRecord::write(const std::string& why) const {
   json languages = json::array();
   for (const Language language : used_) languages.push_back(name_of(language));
   const std::string text =

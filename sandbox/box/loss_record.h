@@ -1,4 +1,4 @@
-// An InterpreterRecord says which languages of the session have state, and which runs in the
+// A LossRecord says which languages of the session have state, and which runs in the
 // background are on: what a box that has ended took with it, the next one says to the next run. It
 // is kept in the session's lock file, which every owner has open.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace sandbox::box {
 
-class InterpreterRecord {
+class LossRecord {
  public:
   // Reads what the box before has left. `file_fd` is borrowed.
-  static base::Result<InterpreterRecord> open(int file_fd);
+  static base::Result<LossRecord> open(int file_fd);
 
   // Returns what the session has lost since its last run, in words; empty when that is nothing.
   // State of the languages in `stored` outlived its process.
@@ -33,7 +33,7 @@ class InterpreterRecord {
   void rests();
 
  private:
-  explicit InterpreterRecord(int file_fd) : file_fd_(file_fd) {}
+  explicit LossRecord(int file_fd) : file_fd_(file_fd) {}
 
   void write(const std::string& why) const;
 
