@@ -191,16 +191,16 @@ base::Status FileShare::revoke(const std::string& principal_id, const std::strin
   return base::done();
 }
 
-std::vector<sessions::Share> FileShare::sweep() const {
+FileShare::Swept FileShare::sweep() const {
   const std::int64_t now = base::now_ms();
-  std::vector<sessions::Share> removed;
+  Swept removed;
   if (!upkeep_->may_delete_by_time(now)) return removed;
   if (const auto expired = shares_->expired(now); expired.ok()) {
     for (const sessions::Share& share : expired.value()) {
       // The row first: what is listed must have its file.
       if (!shares_->remove(share.id).ok()) continue;
       remove_directory(directory_ + "/" + share.id);
-      removed.push_back(share);
+      removed.expired.push_back(share);
     }
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(directory_.c_str()), &::closedir);
@@ -217,7 +217,9 @@ std::vector<sessions::Share> FileShare::sweep() const {
     if (!known.ok() || known.value()) continue;
     const std::int64_t age_ms = now - static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1000;
     const bool is_whole = holds_a_whole_copy(directory_ + "/" + name);
-    if (!is_whole || age_ms > kWholeOrphanMs) remove_directory(directory_ + "/" + name);
+    if (is_whole && age_ms <= kWholeOrphanMs) continue;
+    remove_directory(directory_ + "/" + name);
+    removed.orphans.push_back(name);
   }
   return removed;
 }

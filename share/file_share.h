@@ -47,9 +47,13 @@ class FileShare {
   // Ends its links and removes the copy. kNotFound: the principal has no such share.
   base::Status revoke(const std::string& principal_id, const std::string& id) const;
 
-  // Removes what has expired, which it returns, and what was being copied when a server died. Not
+  struct Swept {
+    std::vector<sessions::Share> expired;
+    std::vector<std::string> orphans;  // names of copies that no share has
+  };
+  // Removes what has expired, and what was being copied when a server died, and returns it. Not
   // while deletion is held back, see sessions/deletion_hold.h.
-  std::vector<sessions::Share> sweep() const;
+  Swept sweep() const;
 
  private:
   FileShare(std::string directory, sessions::ShareTable& shares, sessions::UpkeepTable& upkeep)

@@ -126,6 +126,19 @@ base::Result<std::unique_ptr<sessions::Store>> open_store(const std::string& pat
   });
 }
 
+// Each kind is one line, however many they are.
+void sweep_shares(const share::FileShare& share) {
+  const share::FileShare::Swept swept = share.sweep();
+  if (!swept.expired.empty()) {
+    spdlog::info("deleted {} shared copies that have expired, {} with them", swept.expired.size(),
+                 swept.expired.front().id);
+  }
+  if (!swept.orphans.empty()) {
+    spdlog::info("deleted {} copies that no share has, {} with them", swept.orphans.size(),
+                 swept.orphans.front());
+  }
+}
+
 }  // namespace
 
 base::Status check_grants(const Settings& settings) {
@@ -171,11 +184,11 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   app->principal_id_ = TRY(app->store_->principals.ensure("local"));
   app->share_ = TRY(share::FileShare::open(settings.state_directory + "/shared",
                                            app->store_->shares, app->store_->upkeep));
-  (void)app->share_->sweep();  // also for a command that ends before the manager has swept
+  sweep_shares(*app->share_);  // also for a command that ends before the manager has swept
   sessions::ManagerConfig config;
   config.sweep_others = [&share = *app->share_, &upkeep = app->store_->upkeep,
                          directory = settings.state_directory] {
-    (void)share.sweep();
+    sweep_shares(share);
     if (!upkeep.may_delete_by_time(base::now_ms())) return;
     for (const std::string& id : api::Uploads::sweep_all(directory)) {
       spdlog::info("deleted {}: no piece of it has come for a day", id);

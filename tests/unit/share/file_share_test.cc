@@ -119,7 +119,10 @@ TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
   ASSERT_EQ(::utimensat(AT_FDCWD, whole.c_str(), lately, 0), 0);
   const timespec old[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, orphan.c_str(), old, 0), 0);
-  share().sweep();
+  const FileShare::Swept swept = share().sweep();
+  ASSERT_EQ(swept.expired.size(), 1U);
+  EXPECT_EQ(swept.expired[0].id, expired.id);
+  EXPECT_EQ(swept.orphans, std::vector<std::string>{orphan.substr(orphan.rfind('/') + 1)});
   EXPECT_TRUE(fs::exists(share().stored_path(kept)));
   EXPECT_FALSE(fs::exists(directory_ + "/shared/" + expired.id));
   EXPECT_FALSE(fs::exists(orphan));

@@ -146,13 +146,13 @@ TEST_F(KeepingTest, WhatIsSharedStaysToo) {
   start_server();
   std::this_thread::sleep_until(std::chrono::system_clock::time_point(
       std::chrono::milliseconds(shared.expires_at.value() + 1)));
-  EXPECT_TRUE(share_->sweep().empty());
+  EXPECT_TRUE(share_->sweep().expired.empty());
   EXPECT_TRUE(fs::exists(share_->stored_path(shared)));
   ahead_ms_ = 0;
   start_server();
-  EXPECT_TRUE(share_->sweep().empty()) << "held back";
+  EXPECT_TRUE(share_->sweep().expired.empty()) << "held back";
   ASSERT_TRUE(store_->upkeep.release_deletion().value());
-  EXPECT_EQ(share_->sweep().size(), 1U);
+  EXPECT_EQ(share_->sweep().expired.size(), 1U);
   EXPECT_FALSE(fs::exists(share_->stored_path(shared)));
 }
 
