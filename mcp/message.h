@@ -31,7 +31,8 @@ inline constexpr std::size_t kJsonValuesMax = 100'000;  // some 10 MiB of nodes 
 inline constexpr std::size_t kIdBytesMax = 1024;
 inline constexpr std::size_t kBatchMax = 100;
 
-// In the data of an error that will pass: seconds after which to try again.
+// In the data of an error that will pass, and in _meta of a result that says so: seconds after
+// which to try again.
 inline constexpr const char* kRetryAfter = "retryAfterSeconds";
 // A call that is refused since too much waits may be tried again after this: by then some of it has
 // been done.

@@ -114,6 +114,7 @@ json too_many_calls(const Server& server, const Request& request, int retry_seco
   ToolResult result;
   result.content->push_back({{"type", "text"}, {"text", why}});
   result.is_error = true;
+  result.meta = json{{kRetryAfter, retry_seconds}};
   const wire::Format& format = request.format;
   return make_result(message.id,
                      wire::finish_result(wire::shape_tool_result(std::move(result), format),

@@ -54,6 +54,7 @@ def test_a_rate_is_for_others_than_local_alone(state, configuration):
             assert client.call("list_sessions")["sessions"] == []
         refused = client.result("list_sessions")
         assert refused["isError"] and "try again in 30 seconds" in refused["content"][0]["text"]
+        assert refused["_meta"]["retryAfterSeconds"] == 30
         code, fields, body = server.request("POST", "/sandboxes", json.dumps({}).encode(),
                                             {**alice, "Content-Type": "application/json"})
         assert code == 429 and int(fields["Retry-After"]) in range(1, 31), (fields, body)

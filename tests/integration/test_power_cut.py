@@ -22,7 +22,7 @@ from trial import Trial
 DATABASE_CALLS = ("pwrite64", "fdatasync", "ftruncate", "unlink", "mkdir")
 # A box writes records, streams and images with these.
 BOX_CALLS = ("write", "renameat", "mkdirat")
-ROUNDS_MAX = 400
+ROUNDS_MAX = 800
 
 
 @pytest.fixture

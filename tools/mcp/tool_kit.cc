@@ -16,7 +16,9 @@
 #include "base/full_disk.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "mcp/message.h"
 #include "sandbox/files/box_path.h"
+#include "sandbox/host_capacity.h"
 #include "sandbox/output.h"
 #include "sessions/boxes.h"
 #include "sessions/file_table.h"
@@ -42,6 +44,9 @@ mcp::ToolResult failure(const base::Error& error) {
   mcp::ToolResult result;
   result.is_error = true;
   result.content->push_back(text_block(one_line(to_utf8(error.message))));
+  if (error.kind == base::Error::Kind::kCapacity) {
+    result.meta = json{{mcp::kRetryAfter, sandbox::kCapacityRetryAfter.count()}};
+  }
   return result;
 }
 

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
+
+#include <nlohmann/json.hpp>
 
 #include "sandbox/host_capacity.h"
 #include "sessions/manager.h"
@@ -11,6 +14,7 @@
 #include "sessions/session_states.h"
 #include "sessions/sessions.h"
 #include "sessions/store.h"
+#include "tests/unit/tools/caller.h"
 #include "tests/unit/tools/tools_fixture.h"
 #include "tools/api/json_answer.h"
 
@@ -62,6 +66,15 @@ TEST_F(CapacityTest, AnotherFailureOfAStartIsKeptToBeLookedAt) {
   const auto listed = manager_->services().states.list(principal_, std::nullopt).value();
   ASSERT_EQ(listed->size(), 1U);
   EXPECT_EQ(listed->at(0).session.status, sessions::SessionStatus::kError);
+}
+
+TEST_F(CapacityTest, AToolSaysWhenToTryAgain) {
+  fill_machine();
+  tools::fake::Caller caller(principal_, "c");
+  const auto answer = tools_.at("create_session").call(nlohmann::json::object(), caller);
+  const auto& refusal = std::get<mcp::ToolResult>(answer);
+  EXPECT_TRUE(refusal.is_error);
+  EXPECT_EQ(*refusal.meta, (nlohmann::json{{"retryAfterSeconds", 5}}));
 }
 
 TEST(CapacityOverHttp, IsToldWithWhenToTryAgain) {
