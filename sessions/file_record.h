@@ -1,4 +1,4 @@
-// A change of a file by a run or by write_file. Times are milliseconds since the epoch.
+// A change of a file, by a run or by a client. Times are milliseconds since the epoch.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Records of what runs and write_file did to files of sessions. Safe from any thread.
+// Records of what runs and clients did to files of sessions. Safe from any thread.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 # Sets up, builds and runs the tests (tests/README.md).
 #
 #   tests/run.sh             the gate: the release preset, as whoever calls it and, when that is root,
-#                            as an ordinary user too; under 15 minutes on two cores
+#                            as an ordinary user too (how long: tests/README.md)
 #   tests/run.sh --all       the gate, then everything that takes long
 #   tests/run.sh quick       while working: no environment, and once built under two minutes
 #   tests/run.sh STAGE...    only these: quick gate long asan tsan clang fuzz formats vm fresh

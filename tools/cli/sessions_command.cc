@@ -149,8 +149,12 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   session["runs"] = json::array();
   const auto runs = TRY(app.store().runs.of_session(state.session.id, kRunsShown));
   for (const auto& run : runs) {
-    session["runs"].push_back(
-        {{"run_id", run.id}, {"language", run.language}, {"status", run.status}});
+    json one = {{"run_id", run.id},
+                {"language", run.language},
+                {"status", run.status},
+                {"queued_at", base::to_rfc3339(run.queued_at)}};
+    if (run.finished_at) one["milliseconds"] = *run.finished_at - run.queued_at;
+    session["runs"].push_back(std::move(one));
   }
   session["audit"] = audit_of(TRY(app.store().audit.of_session(state.session.id, kAuditShown)));
   if (as_json) {
@@ -164,7 +168,10 @@ base::Result<int> show(Application& app, const std::string& id, bool as_json) {
   print_losses(session.value("losses", json::object()));
   for (const json& run : session["runs"]) {
     std::cout << "  " << run["run_id"].get<std::string>() << "  " << std::left << std::setw(12)
-              << run["language"].get<std::string>() << run["status"].get<std::string>() << "\n";
+              << run["language"].get<std::string>() << std::setw(12)
+              << run["status"].get<std::string>() << run["queued_at"].get<std::string>();
+    if (run.contains("milliseconds")) std::cout << "  " << run["milliseconds"] << " ms";
+    std::cout << "\n";
   }
   for (const json& entry : session["audit"]) std::cout << line_of(entry) << "\n";
   return 0;
