@@ -1,11 +1,11 @@
 #include "sandbox/box/next_note.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,51 +18,54 @@
 namespace sandbox::box {
 namespace {
 
-constexpr std::string_view kAnd = " and ";
-constexpr std::string_view kMore = " more: `hutch sessions show`";  // as runners end it
+// A Waking is what a runner's note says of stored variables, in the pieces that it was made of. It
+// is hostile, as all that a runner says.
+struct Waking {
+  std::string back;                // how much is back
+  std::vector<std::string> lacks;  // and what is not, each with the words in front of it
+  std::int64_t more = 0;           // how many others are not named
+};
 
-// Returns where items of such a note end, but for the last: none is in parentheses.
-std::vector<std::size_t> ends_of_items(std::string_view said) {
-  std::vector<std::size_t> ends;
-  int depth = 0;
-  for (std::size_t at = 0; at + 1 < said.size(); ++at) {
-    if (said[at] == '(') ++depth;
-    if (said[at] == ')') depth = std::max(depth - 1, 0);
-    const bool is_end = (said[at] == ',' || said[at] == ';') && said[at + 1] == ' ';
-    if (is_end && depth == 0) ends.push_back(at);
+std::optional<Waking> waking_in(const nlohmann::json& done) {
+  const auto said = done.find("of_state");
+  if (said == done.end() || !said->is_object()) return std::nullopt;
+  Waking waking{base::string_or(*said, "back"), {}, base::integer_or(*said, "more", 0)};
+  const nlohmann::json lacks = said->value("lacks", nlohmann::json::array());
+  // Runners name fewer, but for code that plays one.
+  constexpr std::size_t kLacksMost = 100;
+  constexpr std::int64_t kMoreMost = 1'000'000'000;
+  if (lacks.size() > kLacksMost || waking.more < 0 || waking.more > kMoreMost) return std::nullopt;
+  for (const nlohmann::json& lack : lacks) {
+    if (!lack.is_string()) return std::nullopt;
+    waking.lacks.push_back(lack.get<std::string>());
   }
-  return ends;
+  return waking;
 }
 
-// Takes from the end of a note, and returns, how many items its runner has left out.
-std::size_t take_left_out(std::string& said) {
-  const std::size_t place = said.rfind(kAnd);
-  if (!said.ends_with(kMore) || place == std::string::npos) return 0;
-  std::size_t count = 0;
-  const char* const begin = said.data() + place + kAnd.size();
-  const auto read = std::from_chars(begin, said.data() + said.size() - kMore.size(), count);
-  if (read.ec == std::errc()) said.resize(place);
-  return count;
+// Returns the words for it, with the first `count` lacks.
+std::string in_words(const Waking& waking, std::size_t count) {
+  const auto more = static_cast<std::int64_t>(waking.lacks.size() - count) + waking.more;
+  std::string said = waking.back;
+  if (count == 0 && !waking.lacks.empty()) {
+    return said + "; not kept: " + std::to_string(more) +
+           " values and other things: `hutch sessions show`";
+  }
+  for (std::size_t at = 0; at < count; ++at) said += waking.lacks[at];
+  if (more > 0) said += " and " + std::to_string(more) + " more: `hutch sessions show`";
+  return said;
 }
 
-// As many of its items as `most` characters have room for, each of them whole.
-std::string shortened_note(std::string said, std::size_t most) {
-  if (base::printed_characters(said) <= most) return said;
-  const std::string whole = said;
-  const std::size_t left_out = take_left_out(said);
-  const std::vector<std::size_t> ends = ends_of_items(said);
-  for (std::size_t at = ends.size(); at > 0; --at) {
-    const std::size_t more = ends.size() - at + 1 + left_out;
-    if (at == 1 && said[ends[0]] == ';') {  // it says only how much is back
-      return said.substr(0, ends[0]) + "; not kept: " + std::to_string(more) +
-             " values and other things: `hutch sessions show`";
-    }
-    std::string shown = said.substr(0, ends[at - 1]);
-    shown.append(kAnd).append(std::to_string(more)).append(kMore);
-    if (base::printed_characters(shown) <= most) return shown;
+// Returns as many of its lacks as `most` characters have room for, each of them whole.
+std::string shortened(const Waking& waking, std::size_t most) {
+  for (std::size_t count = waking.lacks.size(); count > 0; --count) {
+    std::string said = in_words(waking, count);
+    if (base::printed_characters(said) <= most) return said;
   }
+  if (!waking.lacks.empty() && !waking.back.empty()) return in_words(waking, 0);
+  std::string said = in_words(waking, waking.lacks.size());
   constexpr std::string_view kCut = "...";
-  return whole.substr(0, base::printed_prefix(whole, most - kCut.size())).append(kCut);
+  if (base::printed_characters(said) <= most) return said;
+  return said.substr(0, base::printed_prefix(said, most - kCut.size())).append(kCut);
 }
 
 }  // namespace
@@ -85,11 +88,13 @@ void NextNote::count(const std::string& said) {
 nlohmann::json NextNote::with_short_waking(nlohmann::json done, std::size_t tell) {
   constexpr std::size_t kOfEachLeast = 100;
   const std::size_t most = std::max(waking_left_ / tell, kOfEachLeast);
-  const std::string said = base::string_or(done, "of_state");
+  const std::optional<Waking> waking = waking_in(done);
+  if (!waking) return done;
+  const std::string said = in_words(*waking, waking->lacks.size());
   const std::string note = base::string_or(done, "note");
   constexpr std::size_t kOfRunnersMost = 4000;  // They say no more, but for code that plays one.
   if (said.empty() || said.size() > kOfRunnersMost || !note.starts_with(said)) return done;
-  const std::string shown = shortened_note(said, most);
+  const std::string shown = shortened(*waking, most);
   waking_left_ -= std::min(waking_left_, base::printed_characters(shown));
   done["note"] = shown + note.substr(said.size());
   return done;

@@ -13,7 +13,7 @@ namespace sandbox::box {
 
 class NextNote {
  public:
-  // All that is told of one waking of a session, by whichever of its languages.
+  // So much is told of one waking of a session, by whichever of its languages.
   static constexpr std::size_t kWakingCharactersMost = 300;
 
   // Adds `what`, unless the note says it already.

@@ -1,9 +1,12 @@
 #include "tools/mcp/picture_reply.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -50,9 +53,29 @@ constexpr std::string_view kDrawnFirst[] = {"image/heic",
                                             "image/vnd.adobe.photoshop"};
 
 struct Smaller {
-  std::string jpeg;  // empty: it could not be drawn
-  std::string told;  // its size, and that of the whole, and the run; or why there is none
+  std::string jpeg;     // empty: it could not be drawn
+  std::string why;      // there is none
+  std::string printed;  // by the program: what it has drawn of what, in numbers
+  std::string run_id;
 };
+
+// Returns `how` it was drawn and how large both are, in words. `printed` is hostile: its numbers
+// are width and height of what was drawn and of the whole, and how many frames that has.
+std::string drawn_in_words(const std::string& how, const std::string& printed) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string_view word : base::split(base::trim(printed, "\n"), ' ')) {
+    numbers.push_back(base::number_of<std::int64_t>(word).value_or(-1));
+  }
+  if (numbers.size() != 5 || std::ranges::min(numbers) < 0) return how;
+  const auto pixels = [&numbers](std::size_t at) {
+    return std::to_string(numbers[at]) + " x " + std::to_string(numbers[at + 1]);
+  };
+  const bool is_smaller = pixels(0) != pixels(2);
+  std::string said = is_smaller ? how + ": " + pixels(0) + " pixels of " + pixels(2)
+                                : "drawn as a JPEG of " + pixels(0) + " pixels";
+  if (numbers[4] > 1) said += ", the first of " + std::to_string(numbers[4]) + " frames";
+  return said;
+}
 
 // Says whether drawing waits where the session's places for work in the background are all taken.
 enum class Places { kWaitForRun, kDoWithout };
@@ -83,13 +106,14 @@ base::Result<Smaller> draw_smaller(const Services& services, const sessions::Ses
   };
   if (seen.run.status != sandbox::RunStatus::kCompleted) {
     const bool has_said = !seen.errors.empty() || !seen.run.error;
-    return Smaller{"", told(has_said ? seen.errors : seen.run.error->message)};
+    return Smaller{"", told(has_said ? seen.errors : seen.run.error->message), "", ""};
   }
   auto read = TRY(files.read(target, 0, kImagesBytesMax));
   if (read.total_bytes > kImagesBytesMax || share::mime_type_of(read.content, target) != kJpeg) {
-    return Smaller{"", "the session's python3 made no picture of it (" + seen.run.run_id + ")"};
+    return Smaller{"", "the session's python3 made no picture of it (" + seen.run.run_id + ")", "",
+                   ""};
   }
-  return Smaller{std::move(read.content), told(seen.output) + " (" + seen.run.run_id + ")"};
+  return Smaller{std::move(read.content), "", seen.output, seen.run.run_id};
 }
 
 void add_image(Reply& reply, const std::string& picture, const std::string& mime_type) {
@@ -109,10 +133,8 @@ Reply reply_of(const sandbox::files::ReadResult& file, const std::string& mime_t
   return reply;
 }
 
-// `how` it was drawn is said of one that is smaller than the whole; of others pictures.py says it.
 Reply with_drawn(Reply reply, const std::string& how, const Smaller& drawn) {
-  const std::string note =
-      drawn.told.starts_with("as a JPEG") ? "drawn " + drawn.told : how + ": " + drawn.told;
+  const std::string note = drawn_in_words(how, drawn.printed) + " (" + drawn.run_id + ")";
   reply.structured["note"] = note;
   reply.text += ", " + note;
   add_image(reply, drawn.jpeg, kJpeg);
@@ -136,7 +158,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
     return reply;
   }
   // A token that may only read starts no run.
-  Smaller smaller{"", "the token of this client may only read"};
+  Smaller smaller{"", "the token of this client may only read", "", ""};
   if (may_change(context.principal().scopes)) {
     smaller = TRY(draw_smaller(services, session, files, whole.path, Places::kWaitForRun, context));
   }
@@ -145,7 +167,7 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
                        shown_path(whole.path) + ": " + mime_type + " of " +
                            std::to_string(whole.total_bytes) + " bytes is too large to be shown (" +
                            std::to_string(kImagesBytesMax) +
-                           " at most), and not drawn smaller: " + smaller.told +
+                           " at most), and not drawn smaller: " + smaller.why +
                            ". share_file gives it to the user; encoding base64 reads its bytes");
   }
   return with_drawn(std::move(reply), "drawn smaller", smaller);

@@ -239,10 +239,10 @@ export class Session {
       writeAll(2, describeFailure(failure).traceback);
     }
     const ofPrograms = noteOfPrograms(done.error?.traceback);
-    const ofState = this.snapshots.takeNote();
+    const { note: ofState, pieces } = this.snapshots.takeNote();
     const ofPromise = done.ok ? wordsOfPromise(run.source ?? '') : '';
     const note = [run.note, ofPrograms, noteOfPackages(), run.remark, ofPromise].reduce(together, ofState);
-    this.send({ ...done, ...(note && { note }), ...(ofState && { of_state: ofState }), ...times });
+    this.send({ ...done, ...(note && { note }), ...(ofState && { of_state: pieces }), ...times });
     this.snapshots.runIsOver(run.id);
   }
 

@@ -87,7 +87,7 @@ export class Snapshots {
     this.unread = unread;
     this.runId = index.runId;
     const lost = inWords(notKept);
-    this.note = noteOf(back, index, lost, missing);
+    this.tellOf(back, index, lost, missing);
     this.woken = wokenOf(index, [...lost, ...index.lost, ...missing]);
   }
 
@@ -102,10 +102,21 @@ export class Snapshots {
     }
   }
 
+  // The note, and the pieces that it was made of.
   takeNote() {
-    const { note } = this;
+    const { note, pieces = { back: note, lacks: [], more: 0 } } = this;
     this.note = '';
-    return note;
+    this.pieces = undefined;
+    return { note, pieces };
+  }
+
+  tellOf(count, index, lost, missing) {
+    const back = count > 0 ? `a new JavaScript has the ${count} names that there were after ${index.runId}` : '';
+    const sections = [['gone with the one before: ', index.lost], ['not kept: ', lost], ...missing.map((one) => ['', [one]])];
+    const lacks = sections.filter(([, items]) => items.length > 0)
+      .flatMap(([words, items], at) => items.map((item, place) => (place > 0 ? ', ' : (at > 0 || back ? '; ' : '') + words) + item));
+    this.pieces = fitted(back, lacks, index.leftOut ?? 0); // a snapshot of an earlier build has no count
+    this.note = back + this.pieces.lacks.join('') + inMore(this.pieces.more);
   }
 
   cellIs(cell) {
@@ -294,26 +305,19 @@ function wokenOf({ runId: after, leftOut = 0 }, words) {
   return { after, not_kept: told, left_out: words.length - told.length + leftOut };
 }
 
-function noteOf(count, index, lost, missing) {
-  const sections = [
-    ['', count > 0 ? [`a new JavaScript has the ${count} names that there were after ${index.runId}`] : []],
-    ['gone with the one before: ', index.lost], ['not kept: ', lost], ...missing.map((one) => ['', [one]])];
-  const pieces = sections.filter(([, items]) => items.length > 0)
-    .flatMap(([words, items], at) => items.map((item, place) => (place > 0 ? ', ' : (at > 0 ? '; ' : '') + words) + item));
-  return fitted(pieces, index.leftOut ?? 0); // a snapshot of an earlier build has no count
+function inMore(count) {
+  return count > 0 ? ` and ${count} more: \`hutch sessions show\`` : '';
 }
 
-// As many of the pieces as there is room for, each of them whole.
-function fitted(pieces, leftOut) {
-  const whole = pieces.join('');
-  if (whole.length <= NOTE_CHARACTERS_MAX && leftOut === 0) return whole;
-  const more = (count) => (count > 0 ? ` and ${count} more: \`hutch sessions show\`` : '');
-  const room = NOTE_CHARACTERS_MAX - more(pieces.length + leftOut).length;
+// As many of what is lacking as there is room for, each of them whole.
+function fitted(back, lacks, leftOut) {
+  if (back.length + lacks.join('').length <= NOTE_CHARACTERS_MAX && leftOut === 0) return { back, lacks, more: 0 };
+  const room = NOTE_CHARACTERS_MAX - back.length - inMore(lacks.length + leftOut).length;
   let count = 0;
-  let text = '';
-  while (count < pieces.length && text.length + pieces[count].length <= room) text += pieces[count++];
-  if (count < Math.min(2, pieces.length)) text += cut(pieces[count++], room - text.length); // it is one long item
-  return text + more(pieces.length - count + leftOut);
+  let length = 0;
+  while (count < lacks.length && length + lacks[count].length <= room) length += lacks[count++].length;
+  const told = count === 0 && lacks.length > 0 ? [cut(lacks[0], room)] : lacks.slice(0, count); // it is one long item
+  return { back, lacks: told, more: lacks.length - told.length + leftOut };
 }
 
 function cut(text, limit) {

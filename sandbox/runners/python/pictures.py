@@ -236,7 +236,7 @@ def _is_of_a_phone(path):
 
 
 def draw_smaller(path, target, bytes_max):
-    """A JPEG of the picture, upright, that a model sees as much in; says on stdout how large both are."""
+    """A JPEG of the picture, upright, that a model sees as much in; prints width and height of it and of the whole, and how many frames that has."""
     from PIL import Image, ImageOps
 
     points_max, Image.MAX_IMAGE_PIXELS = 2 * Image.MAX_IMAGE_PIXELS, JPEG_POINTS_MAX
@@ -261,9 +261,7 @@ def draw_smaller(path, target, bytes_max):
         if os.path.getsize(target) <= bytes_max:
             break
         side = round(max(shown.size) * 0.8)
-    pixels = f"{shown.width} x {shown.height} pixels"
-    print(f"as a JPEG of {pixels}" if shown.size == (width, height) else f"{pixels} of {width} x {height}", end="")
-    print(f", the first of {frames} frames" if frames > 1 else "")
+    print(shown.width, shown.height, width, height, frames)
 
 
 def main(arguments):

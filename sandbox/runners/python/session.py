@@ -121,10 +121,10 @@ class Session:
         self.snapshots.run_is_over(str(message.get("run_id", "")))
 
     def with_notes(self, done, run_id):
-        of_state = self.snapshots.take_note()
+        of_state, pieces = self.snapshots.take_note()
         of_threads = self.late_threads.run_is_over(run_id)
         done = self.notes.add_to(done, of_state, of_threads)
-        return {**done, **({"of_state": of_state} if of_state else {})}
+        return {**done, **({"of_state": pieces} if of_state else {})}
 
     def attempt(self, action):
         """Runs `action`; gives back what it raised, or None."""

@@ -56,10 +56,10 @@ def _read_all(snapshots, reader, large, groups):
     lost, said = _in_words(not_kept), missing + copies
     ended = _threads_to_tell(snapshots, index) + index["lost"]
     names = "1 name" if len(back) == 1 else f"{len(back)} names"
-    back_words = [f"a new Python has the {names} that there were after {index['run_id']}"] if back else []
+    snapshots.back = f"a new Python has the {names} that there were after {index['run_id']}" if back else ""
     snapshots.sections = [(words, items) for words, items in (
-        ("", back_words), ("gone with the one before: ", ended), (_NOT_KEPT, lost), *(("", [one]) for one in said)) if items]
-    snapshots.note = _note_of(snapshots.sections)
+        ("gone with the one before: ", ended), (_NOT_KEPT, lost), *(("", [one]) for one in said)) if items]
+    _tell(snapshots, snapshots.back, snapshots.sections)
     snapshots.woken = _woken(index["run_id"], [*lost, *ended, *said])
 
 
@@ -72,8 +72,8 @@ def _put_back_sources(stored, cells):
 
 def lose(snapshots, words):
     """Values that had come back."""
-    told = snapshots.sections if snapshots.note else []
-    snapshots.note = _note_of([*told, (_NOT_KEPT, words)])
+    is_untold = bool(snapshots.note)
+    _tell(snapshots, snapshots.back if is_untold else "", [*(snapshots.sections if is_untold else []), (_NOT_KEPT, words)])
     before = snapshots.woken or {"after": snapshots.run_id, "not_kept": []}
     snapshots.woken = _woken(before["after"], [*before["not_kept"], *words])
 
@@ -110,20 +110,21 @@ def _threads_to_tell(snapshots, index):
     return threads
 
 
-def _note_of(sections):
+def _tell(snapshots, back, sections):
     """Has as many items, behind the words of their section, as there is room for, each of them whole."""
-    pieces = [(", " if at else words) + item for words, items in sections for at, item in enumerate(items)]
-    starts = {sum(len(items) for _words, items in sections[:at]) for at in range(1, len(sections))}
-    pieces = ["; " * (at in starts) + piece for at, piece in enumerate(pieces)]
-    whole = "".join(pieces)
-    if len(whole) <= NOTE_CHARACTERS_MAX:
-        return whole
-    room = NOTE_CHARACTERS_MAX - len(_more(len(pieces)))
-    count = next(at for at in range(len(pieces)) if len("".join(pieces[:at + 1])) > room)
-    text = "".join(pieces[:count])
-    if count < 2:  # it is one long item
-        text, count = text + _cut(pieces[count], room - len(text)), count + 1
-    return text + (_more(len(pieces) - count) if count < len(pieces) else "")
+    lacks = [(", " if at else words) + item for words, items in sections for at, item in enumerate(items)]
+    starts = {sum(len(items) for _words, items in sections[:at]) for at in range(0 if back else 1, len(sections))}
+    lacks = ["; " * (at in starts) + piece for at, piece in enumerate(lacks)]
+    told, length = lacks, len(back) + len("".join(lacks))
+    if length > NOTE_CHARACTERS_MAX:
+        room = NOTE_CHARACTERS_MAX - len(back) - len(_more(len(lacks)))
+        count = next(at for at in range(len(lacks)) if len("".join(lacks[:at + 1])) > room)
+        told = lacks[:count]
+        if not told:  # it is one long item
+            told = [_cut(lacks[0], room)]
+    more = len(lacks) - len(told)
+    snapshots.note = back + "".join(told) + (_more(more) if more else "")
+    snapshots.pieces = {"back": back, "lacks": told, "more": more}
 
 
 def _more(count):

@@ -57,7 +57,9 @@ class Snapshots:
         self._due = self._earliest = 0.0
         self._answer_until = 0.0  # hutch-box has not said when it takes the next; until then it may
         self.note = ""  # for the next run
-        self.sections = []  # the note was made of them as this process woke
+        self.back = ""  # how much is back
+        self.sections = []  # and what is not: the note was made of both as this process woke
+        self.pieces = {}  # the note, for who has less room
         self.note_is_told = None  # a function that remembers that for the next process
 
     # Waking
@@ -82,12 +84,14 @@ class Snapshots:
         return self.check is not None
 
     def take_note(self):
+        """The note, and the pieces that it was made of."""
         self._hear_check()
         note, self.note = self.note, ""
+        pieces, self.pieces = self.pieces or {"back": note, "lacks": [], "more": 0}, {}
         if note and self.note_is_told is not None:
             self.note_is_told()
             self.note_is_told = None
-        return note
+        return note, pieces
 
     # When
 

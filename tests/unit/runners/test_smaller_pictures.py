@@ -87,9 +87,9 @@ def test_numbers_are_shown_from_black_to_white(large, values):
                      "[shown.getpixel((0, 0)), 120 < shown.getpixel((1, 0)) < 135, shown.getpixel((2, 0))]").text == "[0, True, 255]"
 
 
-@pytest.mark.parametrize("size, told", [((1200, 800), "as a JPEG of 1200 x 800 pixels"), ((1600, 800), "1568 x 784 pixels of 1600 x 800")])
-def test_a_file_that_keeps_its_size_is_not_called_smaller(large, size, told):
+@pytest.mark.parametrize("size, told", [((1200, 800), "1200 800 1200 800 1"), ((1600, 800), "1568 784 1600 800 1")])
+def test_how_large_both_are_is_printed(large, size, told):
     ending = large.run(f"Image.new('RGB', {size}).save('a.png')\npictures.draw_smaller('a.png', 'b.jpg', 750_000)")
     assert ending.ok and ending.stdout == told + "\n", ending
     large.run("Image.new('RGB', (30, 20)).save('a.gif', save_all=True, append_images=[Image.new('RGB', (30, 20), 'red')])")
-    assert large.run("pictures.draw_smaller('a.gif', 'b.jpg', 750_000)").stdout == "as a JPEG of 30 x 20 pixels, the first of 2 frames\n"
+    assert large.run("pictures.draw_smaller('a.gif', 'b.jpg', 750_000)").stdout == "30 20 30 20 2\n"

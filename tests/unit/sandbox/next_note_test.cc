@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +15,7 @@ using nlohmann::json;
 using sandbox::box::NextNote;
 
 json waking_of(const std::string& said, const std::string& more = "") {
-  return {{"type", "done"}, {"of_state", said}, {"note", said + more}};
+  return {{"type", "done"}, {"of_state", {{"back", said}}}, {"note", said + more}};
 }
 
 TEST(NextNoteTest, IsToldOnceAndEachPartOnce) {
@@ -42,17 +44,39 @@ TEST(NextNoteTest, OnlyWhatIsOfTheWakingIsCut) {
 }
 
 TEST(NextNoteTest, ItemsAreWholeAndTheOthersCounted) {
-  NextNote note;
-  std::string said = "a new Python has 30 names; not kept: ";
+  const std::string back = "a new Python has 30 names";
+  json lacks = json::array();
+  std::string said = back;
   for (int number = 10; number < 20; ++number) {
-    said += "n" + std::to_string(number) + " (generator: again, with what was in it), ";
+    lacks.push_back((lacks.empty() ? "; not kept: n" : ", n") + std::to_string(number) +
+                    " (generator: again, with what was in it)");
+    said += lacks.back().get<std::string>();
   }
-  said += "last (generator) and 4 more: `hutch sessions show`";
-  const std::string cut = note.with_short_waking(waking_of(said, "; more"), 2)["note"];
+  said += " and 4 more: `hutch sessions show`";
+  const json done = {{"of_state", {{"back", back}, {"lacks", lacks}, {"more", 4}}},
+                     {"note", said + "; more"}};
+  NextNote note;
+  const std::string cut = note.with_short_waking(done, 2)["note"];
   EXPECT_EQ(cut,
             "a new Python has 30 names; not kept: n10 (generator: again, with what was in it) and "
-            "14 more: `hutch sessions show`; more");
+            "13 more: `hutch sessions show`; more");
   EXPECT_LE(cut.size(), NextNote::kWakingCharactersMost / 2 + 6);
+  EXPECT_EQ(note.with_short_waking(done, 3)["note"],
+            "a new Python has 30 names; not kept: 14 values and other things: `hutch sessions "
+            "show`; more");
+}
+
+TEST(NextNoteTest, WhatIsNoNoteOfAWakingStaysAsItIs) {
+  NextNote note;
+  const std::string said(400, 'a');
+  for (const json& of_state :
+       {json(said), json::object(), json{{"back", said}, {"more", -1}},
+        json{{"back", said}, {"more", INT64_MAX}}, json{{"back", said}, {"lacks", {1}}},
+        json{{"back", said}, {"lacks", json(std::vector<std::string>(100'000))}},
+        json{{"back", "b"}}}) {
+    const json done = {{"of_state", of_state}, {"note", said}};
+    EXPECT_EQ(note.with_short_waking(done, 1), done);
+  }
 }
 
 TEST(NextNoteTest, LanguagesThatWakeShareTheBudget) {
