@@ -11,7 +11,7 @@ namespace base {
 std::int64_t now_ms();
 std::int64_t now_us();
 
-// RFC 3339 with milliseconds: "2026-01-31T12:00:00.000Z".
+// Returns RFC 3339 with milliseconds: "2026-01-31T12:00:00.000Z".
 std::string to_rfc3339(std::int64_t at_ms);
 
 // Accepts RFC 3339 with an offset or Z; nothing else.

@@ -28,21 +28,22 @@ class Draft {
 
   int fill(std::string_view content, mode_t mode);
 
-  // Behind what is there.
+  // Writes behind what is there.
   int append(std::string_view content);
 
-  // The first `bytes` of `source_fd` (borrowed, a regular file), which share their blocks with it
-  // where the file system can do that; on disk when it returns. EIO when there are fewer. A file
-  // system without modes gives its own.
+  // Copies the first `bytes` of `source_fd` (borrowed, a regular file), which share their blocks
+  // with it where the file system can do that; on disk when it returns. EIO when there are fewer. A
+  // file system without modes gives its own.
   int copy(int source_fd, std::int64_t bytes, mode_t mode);
 
-  // Extended attributes, by their whole names. E2BIG: more than the file system keeps of a file.
+  // Sets extended attributes, by their whole names. E2BIG: more than the file system keeps of a
+  // file.
   int set_attributes(const std::map<std::string, std::string>& attributes) const;
 
-  // Another user's and group's, before anybody sees it.
+  // Makes it another user's and group's, before anybody sees it.
   int give_to(uid_t id);
 
-  // EEXIST when there is an entry of that name already.
+  // Returns EEXIST when there is an entry of that name already.
   int publish_new(const std::string& name);
 
   // Replaces the entry of that name, not what it may point at. Makes it when there is none.

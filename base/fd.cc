@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -128,6 +129,12 @@ Result<std::string> read_all(int fd, std::size_t limit_bytes) {
       return error(Error::Kind::kLimit, "larger than " + std::to_string(limit_bytes) + " bytes");
     }
   }
+}
+
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  if (!real) return std::nullopt;
+  return std::string(real.get());
 }
 
 std::string text_of_file(const std::string& path) {

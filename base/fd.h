@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// Another descriptor of the same open file, which closes on exec.
+// Returns another descriptor of the same open file, which closes on exec.
 Result<UniqueFd> duplicate(int fd);
 
 // Both ends close on exec.
@@ -45,17 +46,22 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-// A connected pair of Unix sockets; `type` is SOCK_STREAM or SOCK_SEQPACKET. Both close on exec.
+// A SocketPair is a connected pair of Unix sockets; `type` is SOCK_STREAM or SOCK_SEQPACKET. Both
+// close on exec.
 struct SocketPair {
   UniqueFd ours;
   UniqueFd theirs;
 };
 Result<SocketPair> make_socket_pair(int type);
 
-// An anonymous file in memory that holds `content`, read position at 0.
+// Returns an anonymous file in memory that holds `content`, read position at 0.
 Result<UniqueFd> make_memory_file(const char* name, std::string_view content);
 
 Result<UniqueFd> open_file(int directory_fd, const std::string& path, int flags, mode_t mode = 0);
+
+// Returns the absolute path that `path` leads to, without links; nothing, and why in errno, where
+// nothing is there.
+std::optional<std::string> real_path(const std::string& path);
 
 // Returns the names in a directory but for those that begin with a dot, in the kernel's order; none
 // when it cannot be read.

@@ -6,15 +6,6 @@
 #include <nlohmann/json.hpp>
 
 namespace base {
-namespace {
-
-const nlohmann::json* find(const nlohmann::json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto member = object.find(key);
-  return member == object.end() ? nullptr : &*member;
-}
-
-}  // namespace
 
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits) {
   bool too_deep = false;
@@ -34,14 +25,20 @@ std::string print_json(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+const nlohmann::json* find_member(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto member = object.find(key);
+  return member == object.end() ? nullptr : &*member;
+}
+
 std::string string_or(const nlohmann::json& object, const char* key, std::string fallback) {
-  const nlohmann::json* member = find(object, key);
+  const nlohmann::json* member = find_member(object, key);
   return member != nullptr && member->is_string() ? member->get<std::string>()
                                                   : std::move(fallback);
 }
 
 std::optional<std::int64_t> find_integer(const nlohmann::json& object, const char* key) {
-  const nlohmann::json* member = find(object, key);
+  const nlohmann::json* member = find_member(object, key);
   if (member == nullptr || !member->is_number_integer()) return std::nullopt;
   if (member->is_number_unsigned() &&
       member->get<std::uint64_t>() >
@@ -56,7 +53,7 @@ std::int64_t integer_or(const nlohmann::json& object, const char* key, std::int6
 }
 
 bool boolean_or(const nlohmann::json& object, const char* key, bool fallback) {
-  const nlohmann::json* member = find(object, key);
+  const nlohmann::json* member = find_member(object, key);
   return member != nullptr && member->is_boolean() ? member->get<bool>() : fallback;
 }
 

@@ -25,7 +25,10 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
 // Replaces what is not UTF-8; never throws.
 std::string print_json(const nlohmann::json& value);
 
-// The member of an object when it is there and of that type; never throws.
+// Returns the member of an object; null where there is none, or `object` is no object.
+const nlohmann::json* find_member(const nlohmann::json& object, const char* key);
+
+// Returns the member of an object when it is there and of that type; never throws.
 std::string string_or(const nlohmann::json& object, const char* key, std::string fallback = "");
 std::int64_t integer_or(const nlohmann::json& object, const char* key, std::int64_t fallback);
 bool boolean_or(const nlohmann::json& object, const char* key, bool fallback);

@@ -15,7 +15,8 @@ namespace base {
 struct SpawnOptions {
   std::vector<std::string> arguments;    // arguments[0] is the path of the program
   std::vector<std::string> environment;  // "NAME=value", nothing is inherited
-  // Borrowed; they become 0, 1, 2, ... of the program, and everything above them is closed.
+  // These are borrowed; they become 0, 1, 2, ... of the program, and everything above them is
+  // closed.
   std::vector<int> descriptors;
   bool own_session = false;  // setsid(2): no signal of our terminal reaches it
 };
@@ -27,7 +28,7 @@ Result<pid_t> spawn(const SpawnOptions& options);
 // inherits it.
 void raise_descriptor_limit();
 
-// The directory of the running program, without a slash at the end.
+// Returns the directory of the running program, without a slash at the end.
 Result<std::string> executable_directory();
 
 }  // namespace base

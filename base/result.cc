@@ -20,4 +20,6 @@ Error Error::context(const std::string& what) && {
 
 Error error(Error::Kind kind, std::string message) { return Error{kind, 0, std::move(message)}; }
 
+Error invalid(std::string message) { return error(Error::Kind::kInvalid, std::move(message)); }
+
 }  // namespace base

@@ -40,6 +40,8 @@ struct Error {
 
 // Makes an Error without a system call behind it.
 Error error(Error::Kind kind, std::string message);
+// Makes one that is kInvalid.
+Error invalid(std::string message);
 
 struct Unit {};
 
@@ -56,7 +58,7 @@ class [[nodiscard]] Result {
   // REQUIRES: ok().
   [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
   [[nodiscard]] T& value() & { return std::get<0>(state_); }
-  // By value: a reference into a temporary would not outlive the statement.
+  // Returns by value: a reference into a temporary would not outlive the statement.
   [[nodiscard]] T value() && { return std::get<0>(std::move(state_)); }
 
   // REQUIRES: !ok().
@@ -69,7 +71,7 @@ class [[nodiscard]] Result {
 
 using Status = Result<Unit>;
 
-// The successful Status.
+// Returns the successful Status.
 inline Status done() { return Unit{}; }
 
 // Returns the value that TRY ends with. Unlike a Result it may be discarded, as where TRY is a

@@ -39,7 +39,8 @@ bool is_of_word(char character) {
   return is_letter || std::string_view("._+-,").find(character) != std::string_view::npos;
 }
 
-// Whether the place is within a number or a name, half of which could be taken for another one.
+// Returns whether the place is within a number or a name, half of which could be taken for another
+// one.
 bool splits_word(std::string_view text, std::size_t place) {
   return place > 0 && place < text.size() && is_of_word(text[place - 1]) && is_of_word(text[place]);
 }

@@ -7,10 +7,12 @@
 
 namespace base {
 
-// Characters of `text`, which is UTF-8, inside a JSON string: what is escaped counts as that.
+// Returns how many characters `text`, which is UTF-8, has inside a JSON string: escaped ones count
+// as they are escaped.
 std::size_t printed_characters(std::string_view text);
 
-// Bytes of the longest prefix of whole characters that prints as at most `characters_max`.
+// Returns the bytes of the longest prefix of whole characters that prints as at most
+// `characters_max`.
 std::size_t printed_prefix(std::string_view text, std::size_t characters_max);
 
 // Returns `text` itself when it fits, else its head and tail around a line that says how much is

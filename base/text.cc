@@ -46,6 +46,8 @@ void append_part(std::string& list, std::string_view part, std::string_view sepa
   list += part;
 }
 
+std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string quoted_for_shell(std::string_view word) {
   std::string quoted = "'";
   for (const char letter : word) {

@@ -1,8 +1,10 @@
 // Small operations on text that every layer needs. They know ASCII alone, whatever the locale.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +41,14 @@ std::string join(const auto& parts, std::string_view separator = ", ") {
   for (const auto& part : parts) append_part(list, part, separator);
   return list;
 }
+
+// Returns whether `wanted` is one of `texts`, which may be any range of them.
+bool contains(const auto& texts, std::string_view wanted) {
+  return std::find(std::begin(texts), std::end(texts), wanted) != std::end(texts);
+}
+
+// Returns what is behind the last "/"; all of a path that has none.
+std::string name_of_path(const std::string& path);
 
 // Returns the word as a POSIX shell takes it, whatever is in it.
 std::string quoted_for_shell(std::string_view word);

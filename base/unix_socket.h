@@ -17,7 +17,7 @@ namespace base {
 // sun_path always suffice.
 Result<UniqueFd> listen_at(int directory_fd, const std::string& name, int type = SOCK_STREAM);
 
-// kNotFound when nobody listens there. `patience` is for a listener whose queue is full.
+// Fails with kNotFound when nobody listens there. `patience` is for a listener whose queue is full.
 Result<UniqueFd> connect_to(int directory_fd, const std::string& name,
                             std::chrono::milliseconds patience, int type = SOCK_STREAM);
 

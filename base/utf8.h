@@ -3,7 +3,7 @@
 
 namespace base {
 
-// A byte that does not begin a character but goes on with one.
+// Returns whether the byte does not begin a character but goes on with one.
 constexpr bool continues_character(char byte) noexcept {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }

@@ -22,7 +22,7 @@ class BatchReplies {
   BatchReplies(std::size_t expected, std::function<void(nlohmann::json all)> send)
       : left_(expected), send_(std::move(send)) {}
 
-  // Null: this request gets no reply.
+  // Adds a reply; null when this request gets none.
   void add(nlohmann::json reply);
 
  private:

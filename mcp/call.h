@@ -21,7 +21,7 @@
 
 namespace mcp {
 
-// A request on its way to its answer.
+// A Request is on its way to its answer.
 struct Request {
   Message message;
   const wire::Format& format;

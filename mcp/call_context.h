@@ -47,14 +47,14 @@ class CallContext {
  public:
   virtual ~CallContext() = default;
 
-  // When the request had come whole: it may have waited for a thread since.
+  // Returns when the request had come whole: it may have waited for a thread since.
   [[nodiscard]] virtual std::chrono::steady_clock::time_point received_at() const = 0;
 
-  // Whoever asks. What belongs to another principal does not exist for this one.
+  // Returns whoever asks. All that belongs to another principal does not exist for this one.
   [[nodiscard]] virtual const Principal& principal() const = 0;
 
-  // Requested when the client cancels or goes away; nobody reads the result then. Return soon
-  // after: the end of the connection waits for it.
+  // Returns a token whose stop is requested when the client cancels or goes away; nobody reads the
+  // result then. Return soon after: the end of the connection waits for it.
   [[nodiscard]] virtual std::stop_token cancelled() const = 0;
   // Returns whether the client went away instead of cancelling: it did not ask for anything to end.
   [[nodiscard]] virtual bool disconnected() const = 0;
@@ -76,7 +76,7 @@ class CallContext {
   [[nodiscard]] virtual const nlohmann::json& client_capabilities() const = 0;
   // The HTTP request that it came with has this name in the log; empty: it came with none.
   [[nodiscard]] virtual std::string request_id() const { return ""; }
-  // W3C trace context of the request; empty: none, or none that is well-formed.
+  // Returns the W3C trace context of the request; empty: none, or none that is well-formed.
   [[nodiscard]] virtual const std::string& trace_parent() const = 0;
 
   // Sends a request (sampling/createMessage, elicitation/create, roots/list) to a client of a
@@ -95,11 +95,12 @@ class CallContext {
   [[nodiscard]] virtual TaskWish task_wish() const = 0;
   [[nodiscard]] virtual std::optional<std::chrono::milliseconds> task_ttl() const = 0;
 
-  // False: a resource_link in the result reaches the client as text of its name and URI.
+  // Returns false when a resource_link in the result reaches the client as text of its name and
+  // URI.
   [[nodiscard]] bool has_resource_links() const {
     return wire::format_of(revision()).has_resource_links;
   }
-  // False: structured_content does not reach the client at all.
+  // Returns false when structured_content does not reach the client at all.
   [[nodiscard]] bool has_structured_content() const {
     return wire::format_of(revision()).has_structured_content;
   }

@@ -17,7 +17,7 @@ class CallRate {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // 0: nobody is bounded, and neither is `unbounded` ever.
+  // With 0 nobody is bounded, and neither is `unbounded` ever.
   CallRate(std::size_t calls_per_minute, std::string unbounded)
       : most_(static_cast<double>(calls_per_minute)), unbounded_(std::move(unbounded)) {}
 

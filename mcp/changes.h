@@ -46,8 +46,9 @@ class Changes {
   using Settle = std::function<void(const std::string& principal_id)>;
   using Id = std::uint64_t;
 
-  // Told of the first wish of a principal to hear of a resource or task, and when the last is gone.
-  // `settle` is called after the first wishes of one listener, before anything is promised to it.
+  // `begin` is told of the first wish of a principal to hear of a resource or task, and `end` when
+  // the last is gone. `settle` is called after the first wishes of one listener, before anything is
+  // promised to it.
   void on_watch(Watch begin, Watch end, Settle settle);
 
   // Returns nothing when there are too many (`counted` ones), of all or of this principal. `first`
@@ -57,7 +58,7 @@ class Changes {
       const std::function<void()>& first = [] {});
   // When this returns, no more is told but what this thread is just telling.
   void remove(Id id);
-  // False when there are too many.
+  // Returns false when there are too many.
   bool watch_uri(Id id, const std::string& uri);
   void unwatch_uri(Id id, const std::string& uri);
 
@@ -91,14 +92,14 @@ class Changes {
     std::size_t listeners = 0;  // counted ones
     std::size_t wishes = 0;     // to hear of a URI or a task
   };
-  // With mutex_ held. False when that is too much.
+  // It is called with mutex_ held. Returns false when that is too much.
   bool take(const std::string& principal_id, const Held& wanted);
   void give_back(const std::string& principal_id, const Held& held);
 
   using Subject = std::pair<std::string, std::string>;  // principal, kind and name
 
   void tell_all(const Change& change, const std::string* principal_id);
-  // True: there is a first wish.
+  // Returns true when there is a first wish.
   bool begin_all(const std::string& principal_id, const Filter& filter);
   bool begin(const std::string& principal_id, const Change& subject);
   static bool wants(const Filter& filter, const Change& change);

@@ -7,13 +7,13 @@
 
 namespace mcp {
 
-// The capabilities that `declared` lacks for a request of this method, as an object for
+// Returns the capabilities that `declared` lacks for a request of this method, as an object for
 // data.requiredCapabilities; null when it lacks none. A method no client can be asked counts as
 // lacking: the object is empty then.
 nlohmann::json missing_capability(const nlohmann::json& declared, const std::string& method,
                                   const nlohmann::json& params);
 
-// An extension the client declared, as in capabilities.extensions.
+// Returns whether the client declared an extension, as in capabilities.extensions.
 bool has_extension(const nlohmann::json& declared, const std::string& name);
 
 }  // namespace mcp

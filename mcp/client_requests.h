@@ -20,13 +20,13 @@ namespace mcp {
 
 class ClientRequests {
  public:
-  // The id of a new question; wait() for it is to follow.
+  // Returns the id of a new question; wait() for it is to follow.
   nlohmann::json open();
 
   // A response has come. One that nobody waits for is dropped.
   void settle(const Message& response);
 
-  // The result, or the client's error. Nothing when time is up or `stop` was requested. The
+  // Returns the result, or the client's error. Nothing when time is up or `stop` was requested. The
   // question is closed then.
   std::optional<std::variant<base::JsonValue, RpcError>> wait(const nlohmann::json& id,
                                                               std::chrono::milliseconds timeout,

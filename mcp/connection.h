@@ -21,7 +21,7 @@
 #include "mcp/inbound.h"
 #include "base/json_value.h"
 #include "mcp/methods.h"
-#include "mcp/pending.h"
+#include "mcp/pending_requests.h"
 #include "mcp/server.h"
 #include "mcp/subscriptions.h"
 #include "mcp/task_followers.h"
@@ -34,7 +34,7 @@ namespace mcp {
 inline constexpr std::size_t kOpenBytesMax = 128U << 20;
 
 // Over stdio it lasts as long as the process, over legacy HTTP as long as the session; a modern
-// HTTP request makes one for itself. Safe from many threads.
+// HTTP request makes one for itself. It is safe from many threads.
 class Connection {
  public:
   struct Options {
@@ -74,7 +74,7 @@ class Connection {
   void end_subscriptions();
 
   [[nodiscard]] std::size_t open_requests() const { return pending_.count(); }
-  // The revision of the last initialize; null before it.
+  // Returns the revision of the last initialize; null before it.
   [[nodiscard]] const wire::Format* legacy_format() const;
 
  private:

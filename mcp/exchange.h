@@ -7,17 +7,17 @@
 
 namespace mcp {
 
-// Made by the transport for each text (a message or a batch) that it hands to a Connection: one
-// HTTP response, or the one output of a stdio client. Used from many threads. What is sent is the
-// response (no "method" in it), or before it notifications and requests of the call.
+// An Exchange is made by the transport for each text (a message or a batch) that it hands to a
+// Connection: one HTTP response, or the one output of a stdio client. Used from many threads. What
+// is sent is the response (no "method" in it), or before it notifications and requests of the call.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // May wait for room, except on the thread that received the message.
+  // It may wait for room, except on the thread that received the message.
   virtual void send(const nlohmann::json& message) = 0;
 
-  // For a message that may be dropped when the client does not keep up.
+  // It is for a message that may be dropped when the client does not keep up.
   virtual void send_if_room(const nlohmann::json& message) = 0;
 
   // The request that brought the message has this name in the log; empty: it came with none.

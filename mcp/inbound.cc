@@ -15,7 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-// Whether halves of characters are where a tool decides about them: in the arguments of its call.
+// Returns whether halves of characters are only where a tool decides about them: in the arguments
+// of its call.
 bool has_halves_in_arguments_only(const json& message) {
   if (!has_half(message)) return true;
   if (!message.is_object() || message.value("method", json()) != "tools/call") return false;

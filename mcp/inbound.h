@@ -19,10 +19,11 @@ struct Inbound {
   std::size_t bytes = 0;    // the text's size
 };
 
-// An error of the whole text: no JSON, too deep, too large, too many, or one wrong message.
+// Returns an error when the whole text is wrong: no JSON, too deep, too large, too many, or one
+// wrong message.
 std::variant<Inbound, RpcError> read_inbound(std::string_view text);
 
-// True when a message of it claims a revision of the modern era (see request_meta.h).
+// Returns true when a message of it claims a revision of the modern era (see request_meta.h).
 bool has_modern_claim(const Inbound& inbound);
 
 }  // namespace mcp

@@ -13,7 +13,7 @@ namespace mcp {
 
 class JsonScan {
  public:
-  // The next bytes of the text; any split will do. Needs constant memory.
+  // Takes the next bytes of the text; any split will do. Needs constant memory.
   void feed(std::string_view bytes);
 
   [[nodiscard]] bool too_deep() const { return too_deep_; }

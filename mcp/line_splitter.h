@@ -24,7 +24,8 @@ class LineSplitter {
   // The input has ended: true when there is a last line without a newline.
   bool finish();
 
-  // The complete line, without its end; empty for a blank or skipped one. Valid until feed().
+  // Returns the complete line, without its end; empty for a blank or skipped one. It is valid until
+  // feed().
   [[nodiscard]] std::string_view line() const;
   [[nodiscard]] bool was_too_long() const { return skipping_; }
   // Returns the id of the message in the line that was too long; null when it has none.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "mcp/json_scan.h"
 
 namespace mcp {
@@ -99,8 +100,6 @@ json make_notification(const std::string& method, json params) {
   return message;
 }
 
-std::string print(const json& message) {
-  return message.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string print(const json& message) { return base::print_json(message); }
 
 }  // namespace mcp

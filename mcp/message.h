@@ -31,8 +31,8 @@ inline constexpr std::size_t kJsonValuesMax = 100'000;  // some 10 MiB of nodes 
 inline constexpr std::size_t kIdBytesMax = 1024;
 inline constexpr std::size_t kBatchMax = 100;
 
-// In the data of an error that will pass, and in _meta of a result that says so: seconds after
-// which to try again.
+// It is in the data of an error that will pass, and in _meta of a result that says so: seconds
+// after which to try again.
 inline constexpr const char* kRetryAfter = "retryAfterSeconds";
 // A call that is refused since too much waits may be tried again after this: by then some of it has
 // been done.
@@ -58,11 +58,11 @@ struct Message {
   base::JsonValue error;                               // a response's; null for a result
 };
 
-// A string of at most kIdBytesMax bytes, or an integer.
+// Returns whether it is a string of at most kIdBytesMax bytes, or an integer.
 bool is_id(const nlohmann::json& value);
 
-// JSON text within the limits above. kParseError for what is no JSON or no UTF-8, kInvalidRequest
-// for what is too deep or too large; the latter with its id, when it has one.
+// Parses JSON text within the limits above. kParseError for what is no JSON or no UTF-8,
+// kInvalidRequest for what is too deep or too large; the latter with its id, when it has one.
 std::variant<nlohmann::json, RpcError> parse_json(std::string_view text);
 
 // Reads one message out of parsed JSON that is no array. What has neither id nor reason to be
@@ -74,7 +74,7 @@ nlohmann::json make_result(const nlohmann::json& id, nlohmann::json result);
 nlohmann::json make_error(RpcError error);
 nlohmann::json make_notification(const std::string& method, nlohmann::json params);
 
-// In one line; bytes that are no UTF-8 are replaced by U+FFFD.
+// Prints in one line; bytes that are no UTF-8 are replaced by U+FFFD.
 std::string print(const nlohmann::json& message);
 
 }  // namespace mcp

@@ -19,8 +19,8 @@ struct Method {
   Server::Answer (*answer)(const Server& server, Call& call);
 };
 
-// Null: kMethodNotFound. initialize, which changes the connection itself, is not
-// among them; kListen, which stays open, has no function.
+// Returns null for a method that is answered with kMethodNotFound. initialize, which changes the
+// connection itself, is not among them; kListen, which stays open, has no function.
 const Method* find_method(std::string_view name, const Server& server, const wire::Format& format);
 
 }  // namespace mcp

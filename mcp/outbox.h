@@ -12,8 +12,8 @@
 
 namespace mcp {
 
-// Safe from many threads. Whole lines leave in the order they came; a newline is added to each.
-// It closes itself when the client is gone: then nothing leaves any more, and nothing waits.
+// It is safe from many threads. Whole lines leave in the order they came; a newline is added to
+// each. It closes itself when the client is gone: then nothing leaves any more, and nothing waits.
 class Outbox {
  public:
   // `fd` is borrowed. `bytes_max` is what may wait; one larger line may go when nothing else waits.
@@ -25,12 +25,12 @@ class Outbox {
 
   // Waits for room.
   void send(std::string line);
-  // Never waits, and goes beyond the bound: for a caller that asks wait_for_room() itself.
+  // It never waits, and goes beyond the bound: for a caller that asks wait_for_room() itself.
   void send_now(std::string line);
   // Drops the line when there is no room.
   void send_if_room(std::string line);
 
-  // False when time is up. True at once when it is closed.
+  // Returns false when time is up, and true at once when it is closed.
   bool wait_for_room(std::chrono::milliseconds patience);
   // Waits until everything has left or it is closed. False when time is up.
   bool drain(std::chrono::milliseconds patience);

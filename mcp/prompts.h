@@ -37,7 +37,7 @@ struct Prompt {
   std::vector<PromptArgument> arguments;
   // Gets what the client gave; the required ones are there. Called from many threads at once.
   std::function<PromptAnswer(const PromptArguments& arguments, CallContext& context)> get;
-  // Null: no suggestions.
+  // When it is null, there are no suggestions.
   std::function<Completion(const CompletionQuery& query, CallContext& context)> complete = nullptr;
 };
 

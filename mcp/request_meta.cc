@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace mcp {
 
 using nlohmann::json;
@@ -17,17 +19,8 @@ constexpr const char* kClientKey = "io.modelcontextprotocol/clientInfo";
 constexpr const char* kLogLevelKey = "io.modelcontextprotocol/logLevel";
 constexpr std::size_t kNameBytesMax = 200;  // a client's; it ends up in records
 
-// Null when there is no such member, or `object` is none.
-const json* find(const json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto member = object.find(name);
-  return member == object.end() ? nullptr : &*member;
-}
-
 std::string short_text(const json& object, const char* name) {
-  const json* value = find(object, name);
-  if (value == nullptr || !value->is_string()) return {};
-  return value->get_ref<const std::string&>().substr(0, kNameBytesMax);
+  return base::string_or(object, name).substr(0, kNameBytesMax);
 }
 
 RpcError wrong(std::string message) {
@@ -37,23 +30,23 @@ RpcError wrong(std::string message) {
 }  // namespace
 
 bool claims_revision(const json& params) {
-  const json* meta = find(params, "_meta");
-  return meta != nullptr && find(*meta, kVersionKey) != nullptr;
+  const json* meta = base::find_member(params, "_meta");
+  return meta != nullptr && base::find_member(*meta, kVersionKey) != nullptr;
 }
 
 std::variant<ModernMeta, RpcError> read_modern_meta(const json& params) {
   const json& meta = params["_meta"];
   const json& claim = meta[kVersionKey];
   if (!claim.is_string()) return wrong(std::string("_meta: a string is needed in ") + kVersionKey);
-  const json* capabilities = find(meta, kCapabilitiesKey);
+  const json* capabilities = base::find_member(meta, kCapabilitiesKey);
   if (capabilities == nullptr || !capabilities->is_object()) {
     return wrong(std::string("_meta: an object is needed in ") + kCapabilitiesKey);
   }
-  const json* client = find(meta, kClientKey);
+  const json* client = base::find_member(meta, kClientKey);
   if (client != nullptr && !client->is_object()) {
     return wrong(std::string("_meta: no object in ") + kClientKey);
   }
-  const json* level = find(meta, kLogLevelKey);
+  const json* level = base::find_member(meta, kLogLevelKey);
   const auto log_level = level == nullptr ? std::nullopt : read_log_level(*level);
   if (level != nullptr && !log_level) {
     return wrong(std::string("_meta: unknown level in ") + kLogLevelKey);
@@ -78,12 +71,10 @@ ClientInfo read_client_info(const json& implementation) {
 }
 
 std::string trace_parent(const json& params) {
-  const json* meta = find(params, "_meta");
-  const json* value = meta == nullptr ? nullptr : find(*meta, "traceparent");
-  if (value == nullptr || !value->is_string()) return {};
+  const json* meta = base::find_member(params, "_meta");
+  const std::string text = meta == nullptr ? "" : base::string_or(*meta, "traceparent");
   static constexpr std::string_view kShape =
       "00-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
-  const auto& text = value->get_ref<const std::string&>();
   if (text.size() != kShape.size()) return {};
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool hex = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
@@ -93,8 +84,8 @@ std::string trace_parent(const json& params) {
 }
 
 json progress_token(const json& params) {
-  const json* meta = find(params, "_meta");
-  const json* token = meta == nullptr ? nullptr : find(*meta, "progressToken");
+  const json* meta = base::find_member(params, "_meta");
+  const json* token = meta == nullptr ? nullptr : base::find_member(*meta, "progressToken");
   return token != nullptr && is_id(*token) ? *token : json(nullptr);
 }
 

@@ -16,7 +16,7 @@
 
 namespace mcp {
 
-// A part of a list, in the words of the newest revision.
+// A Page is a part of a list, in the words of the newest revision.
 struct Page {
   base::JsonValue items = base::JsonValue::array();
   std::optional<std::string> next_cursor;
@@ -31,14 +31,15 @@ struct ResourceContents {
 
 using ReadAnswer = std::variant<ResourceContents, NotFound, InputRequired, RpcError>;
 
-// Called from many threads at once. What it throws is a bug, reported as -32603.
+// It is called from many threads at once. Anything that it throws is a bug, reported as -32603.
 class ResourceProvider {
  public:
   virtual ~ResourceProvider() = default;
 
-  // Resource objects. `cursor` is empty for the first page; nothing for one that was never given.
+  // Returns resource objects. `cursor` is empty for the first page; nothing for one that was never
+  // given.
   virtual std::optional<Page> list(const std::string& cursor, CallContext& context) = 0;
-  // ResourceTemplate objects, all of them: an array.
+  // Returns all ResourceTemplate objects, as an array.
   virtual nlohmann::json templates() = 0;
   virtual ReadAnswer read(const std::string& uri, CallContext& context) = 0;
 
@@ -50,11 +51,11 @@ class ResourceProvider {
   }
   [[nodiscard]] virtual bool completes() const { return false; }
 
-  // True: it reports to Server::changes() what happens to a watched URI.
+  // Returns true when it reports to Server::changes() what happens to a watched URI.
   [[nodiscard]] virtual bool can_subscribe() const { return false; }
-  // False: this URI can never name a resource, so nothing can happen to it.
+  // Returns false when this URI can never name a resource, so nothing can happen to it.
   [[nodiscard]] virtual bool can_watch(const std::string& /*uri*/) const { return true; }
-  // True: it reports changes of its list.
+  // Returns true when it reports changes of its list.
   [[nodiscard]] virtual bool list_may_change() const { return false; }
   // The first subscription of a principal to a URI has come, the last one has gone. The URI may be
   // anything a client writes.

@@ -16,7 +16,7 @@
 #include "mcp/changes.h"
 #include "mcp/message.h"
 #include "mcp/prompts.h"
-#include "mcp/request_state.h"
+#include "mcp/request_states.h"
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
 #include "mcp/tool.h"
@@ -68,15 +68,16 @@ class Server {
   [[nodiscard]] Changes& changes() const { return *changes_; }
   [[nodiscard]] const RequestStates& request_states() const { return *request_states_; }
 
-  // Told of what a tool throws and of what fails here without a client's fault, in one line;
-  // called from any thread. Clients see only that there was an internal error.
+  // The hook is told of what a tool throws and of what fails here without a client's fault, in one
+  // line; it is called from any thread. Clients see only that there was an internal error.
   void on_fault(std::function<void(const std::string& what)> hook) {
     fault_hook_ = std::move(hook);
   }
   void report_fault(const std::string& what) const;
 
-  // Told of each request that was answered by a worker or at once, but for the opening of a
-  // connection: its method, with the name of the tool, and how long that took. From any thread.
+  // A CallHook is told of each request that was answered by a worker or at once, but for the
+  // opening of a connection: its method, with the name of the tool, and how long that took. It is
+  // called from any thread.
   using CallHook = std::function<void(const CallContext& context, const std::string& what,
                                       std::chrono::milliseconds took)>;
   void on_call(CallHook hook) { call_hook_ = std::move(hook); }
@@ -85,7 +86,7 @@ class Server {
     if (call_hook_) call_hook_(context, what, took);
   }
 
-  // A result before finish_result(), or an error without its id.
+  // An Answer is a result before finish_result(), or an error without its id.
   using Answer = std::variant<nlohmann::json, RpcError>;
 
   [[nodiscard]] nlohmann::json initialize(const wire::Format& format) const;

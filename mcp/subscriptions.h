@@ -32,7 +32,7 @@ class Subscriptions {
   Subscriptions(const Subscriptions&) = delete;
   Subscriptions& operator=(const Subscriptions&) = delete;
 
-  // After initialize: from now on changes of lists are told.
+  // It is called after initialize: from now on changes of lists are told.
   void open_legacy();
   Server::Answer subscribe(const nlohmann::json& params);
   Server::Answer unsubscribe(const nlohmann::json& params);

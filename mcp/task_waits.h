@@ -35,8 +35,9 @@ class TaskWaits {
   TaskWaits(const TaskWaits&) = delete;
   TaskWaits& operator=(const TaskWaits&) = delete;
 
-  // After a look at the request that has found its task going on. There is never more than one look
-  // at a request at a time. `given_up` is called when nobody can look: the request has ended then.
+  // It is called after a look at the request that has found its task going on. There is never more
+  // than one look at a request at a time. `given_up` is called when nobody can look: the request
+  // has ended then.
   Next stay(const nlohmann::json& request_id, const std::string& task_id,
             const std::stop_token& stop, const Look& look, const std::function<void()>& given_up);
   // The request has been answered, or never will be. Not waiting is no error.
@@ -56,7 +57,8 @@ class TaskWaits {
   struct State {
     std::mutex mutex;
     std::map<std::string, std::unique_ptr<Wait>> waits;  // by the JSON text of the request's id
-    // Given up by the very thread that told of a change: their turn comes with the next end.
+    // These were given up by the very thread that told of a change: their turn comes with the next
+    // end.
     std::vector<std::unique_ptr<Wait>> given_up;
   };
 

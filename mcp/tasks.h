@@ -44,7 +44,7 @@ struct TaskPage {
   std::optional<std::string> next_cursor;
 };
 
-// Called from many threads at once. A task of another principal is one that does not exist.
+// It is called from many threads at once. A task of another principal is one that does not exist.
 class TaskSource {
  public:
   virtual ~TaskSource() = default;

@@ -1,10 +1,10 @@
 #include "mcp/worker_pool.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
+
+#include "base/work_budget.h"
 
 namespace mcp {
 namespace {
@@ -16,13 +16,6 @@ constexpr std::chrono::seconds kRemembered{1};
 constexpr std::size_t kPartBeside = 10;
 // A rest after a long piece of work: the pieces of a flood are short.
 constexpr std::chrono::milliseconds kRestMost{100};
-
-// Returns how long this thread has had a processor.
-std::chrono::nanoseconds processor_time() {
-  timespec time{};
-  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);  // which each thread has
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -138,7 +131,7 @@ bool WorkerPool::pass(Current& work, const std::string& who) {
   ++asker->second.threads;
   ++asker->second.at_work;
   leave(std::exchange(work.asker, asker));
-  work.begun = processor_time();
+  work.begun = base::thread_cpu_time();
   call_somebody();
   return true;
 }
@@ -243,11 +236,11 @@ void WorkerPool::work() {
     ++asker->second.at_work;
     call_somebody();
     lock.unlock();
-    current() = {this, asker, false, processor_time()};
+    current() = {this, asker, false, base::thread_cpu_time()};
     work();
     work = nullptr;  // all that it holds is gone before it counts as done
     const Current done = std::exchange(current(), {});
-    const auto worked = processor_time() - done.begun;
+    const auto worked = base::thread_cpu_time() - done.begun;
     lock.lock();
     Asker& last = done.asker->second;
     const bool is_bounded = last.share.at_work_beside_others_max != kNoMaximum;

@@ -21,7 +21,7 @@
 
 namespace mcp {
 
-// Safe from many threads. Work does not throw.
+// It is safe from many threads. Work does not throw.
 class WorkerPool {
   struct Current;
 
@@ -46,8 +46,8 @@ class WorkerPool {
   // others, no place beside a full queue, and may have a part of it of their own.
   static constexpr char kUnknown = '?';
 
-  // Held by work while it waits for what is none of its own: others may be at work meanwhile. Its
-  // end waits for a place again. On a thread that is no pool's it does nothing.
+  // An Aside is held by work while it waits for what is none of its own: others may be at work
+  // meanwhile. Its end waits for a place again. On a thread that is no pool's it does nothing.
   class Aside {
    public:
     Aside();
@@ -76,7 +76,8 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // False when the queue or the share of `who` is full, or the system gives not even one thread.
+  // Returns false when the queue or the share of `who` is full, or the system gives not even one
+  // thread.
   bool run(const std::string& who, Work work);
   bool run(Work work) { return run("", std::move(work)); }
 
@@ -150,7 +151,8 @@ class WorkerPool {
   std::list<Askers::iterator> turns_;  // askers with something that waits
   std::optional<std::string> last_asker_;
   std::chrono::steady_clock::time_point several_until_{};
-  // When the thread that waits for the end of a rest looks again; kNever: none waits for that.
+  // It says when the thread that waits for the end of a rest looks again; kNever: none waits for
+  // that.
   std::chrono::steady_clock::time_point watched_until_ = kNever;
   std::size_t waiting_ = 0;
   std::size_t busy_ = 0;  // threads that have work, aside or not

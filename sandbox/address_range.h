@@ -25,8 +25,8 @@ struct AddressRange {
   friend bool operator==(const AddressRange&, const AddressRange&) = default;
 };
 
-// "10.0.0.0/8", "2001:db8::/32", or one address. kInvalid says what is wrong, in words that name
-// the text.
+// Parses "10.0.0.0/8", "2001:db8::/32", or one address. kInvalid says what is wrong, in words that
+// name the text.
 base::Result<AddressRange> parse_address_range(std::string_view text);
 std::string text_of(const AddressRange& range);
 
@@ -34,7 +34,7 @@ std::string text_of(const AddressRange& range);
 bool contains(const AddressRange& range, const AddressBytes& address);
 
 nlohmann::json ranges_to_json(const std::vector<AddressRange>& ranges);
-// kInvalid for what is no array of such texts, or has more than kAddressRangesMax.
+// Fails with kInvalid for what is no array of such texts, or has more than kAddressRangesMax.
 base::Result<std::vector<AddressRange>> ranges_from_json(const nlohmann::json& value);
 
 }  // namespace sandbox

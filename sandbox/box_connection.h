@@ -1,7 +1,7 @@
 // A BoxConnection is one connection from a server to a box: request, reply, in turn.
 //
-// What a box says is not trusted: one that speaks garbage, says something that cannot be, or does
-// not answer is ended, and with it all that runs in it. Nothing here waits without a bound.
+// Nothing that a box says is trusted: one that speaks garbage, says something that cannot be, or
+// does not answer is ended, and with it all that runs in it. Nothing here waits without a bound.
 #pragma once
 
 #include <sys/types.h>
@@ -33,8 +33,8 @@ class BoxConnection {
                                           std::chrono::milliseconds patience = kHelloPatience,
                                           Silent silent = Silent::kEnd);
 
-  // The reply, or the Error it carries. After an Error of kind kUnavailable the connection is
-  // useless. `patience` bounds the wait for a box that does not answer.
+  // Returns the reply, or the Error it carries. After an Error of kind kUnavailable the connection
+  // is useless. `patience` bounds the wait for a box that does not answer.
   base::Result<nlohmann::json> call(const nlohmann::json& request,
                                     std::chrono::milliseconds patience,
                                     const std::stop_token& stop = {});
@@ -51,16 +51,16 @@ class BoxConnection {
   // Waits until the box has closed its end: it does so last of all. Returns false when time is up.
   bool wait_for_end(std::chrono::milliseconds patience);
 
-  // A pidfd of the box; not valid where the kernel does not tell.
+  // Returns a pidfd of the box; it is not valid where the kernel does not tell.
   [[nodiscard]] base::UniqueFd process() const;
 
-  // Its pid, also when it has ended; 0 where the kernel does not tell.
+  // Returns its pid, also when it has ended; 0 where the kernel does not tell.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   // Returns whether the box is of the build that this process is.
   [[nodiscard]] bool of_this_build() const { return of_this_build_; }
 
-  // False once the box has closed it: checked before reuse.
+  // Returns false once the box has closed it: it is checked before reuse.
   [[nodiscard]] bool usable() const;
 
  private:

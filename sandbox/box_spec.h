@@ -38,7 +38,8 @@ struct BoxSpec {
   std::string environment_directory;  // absolute; empty: the packages of the host
   Limits limits;
   std::map<std::string, std::string> env;
-  // The session's own id on the host, for user and group, as root; nothing as an ordinary user.
+  // This is the session's own id on the host, for user and group, as root; nothing as an ordinary
+  // user.
   std::optional<std::uint32_t> host_uid;
   std::int64_t detach_seconds = 60;
   std::int64_t idle_seconds = 600;
@@ -76,12 +77,13 @@ base::Result<BoxSpec> spec_from_json(const nlohmann::json& value);
 
 nlohmann::json limits_to_json(const Limits& limits);
 
-// Texts, as parse_network_rule() reads them.
+// Returns texts, as parse_network_rule() reads them.
 nlohmann::json rules_to_json(const std::vector<NetworkRule>& rules);
-// kInvalid names the one that is none; kLimit when there are too many.
+// Fails with kInvalid, which names the one that is none, or with kLimit when there are too many.
 base::Result<std::vector<NetworkRule>> rules_from_json(const nlohmann::json& value);
 
-// kInvalid names the range of a limit that is outside of it; `most` is the operator's maximum.
+// Fails with kInvalid, which names the range of a limit that is outside of it; `most` is the
+// operator's maximum.
 base::Status check_limits(const Limits& limits, const Limits& most);
 
 // Absent members keep their default. kInvalid names the range of a value outside of it, and the

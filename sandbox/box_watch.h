@@ -1,7 +1,7 @@
 // Notices when boxes end, however they end: a thread waits for their processes.
 //
-// What is frozen in a box that was killed does not end with it, and its session's row says that it
-// is paused: whoever hears of it here puts both right at once. Safe from any thread.
+// A frozen process in a box that was killed does not end with it, and its session's row says that
+// it is paused: whoever hears of it here puts both right at once. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class BoxWatch {
   BoxWatch(const BoxWatch&) = delete;
   BoxWatch& operator=(const BoxWatch&) = delete;
 
-  // Called from the thread of the watch, for one box after the other. An empty one ends the calls:
-  // none is on when this returns.
+  // `ended` is called from the thread of the watch, for one box after the other. An empty one ends
+  // the calls: none is on when this returns.
   void tell(Ended ended);
 
-  // The pidfd of a session's box, in place of an earlier one's; one that is not valid is nobody to
-  // wait for.
+  // Adds the pidfd of a session's box, in place of an earlier one's; one that is not valid is
+  // nobody to wait for.
   void add(const std::string& session_id, base::UniqueFd process);
 
  private:

@@ -36,7 +36,7 @@ class Cgroup {
   [[nodiscard]] virtual std::int64_t oom_kills() const = 0;          // since the cgroup was made
   // Forks that the process limit said no to, since the cgroup was made.
   [[nodiscard]] virtual std::int64_t pids_refused() const = 0;
-  // False where there is no freezer; returns once every process has stopped or goes on.
+  // Returns false where there is no freezer, else once every process has stopped or goes on.
   virtual bool freeze(bool frozen) = 0;
 
   // Each returns what holds the limit: "cgroup v2", "cgroup v1", or empty when this cgroup does
@@ -47,7 +47,7 @@ class Cgroup {
   [[nodiscard]] virtual std::string holds_freeze() const = 0;
 };
 
-// Never null: without usable cgroups, one that holds nothing.
+// Returns one that holds nothing where cgroups cannot be used; it is never null.
 std::unique_ptr<Cgroup> make_cgroup(const std::string& session_directory, const Limits& limits);
 
 // Ends what is left in a session's cgroups and removes them. For the sweep of sessions whose box

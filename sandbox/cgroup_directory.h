@@ -20,7 +20,7 @@ struct CgroupHierarchy {
 
 std::vector<CgroupHierarchy> find_cgroup_hierarchies();
 
-// False when the file is not there or refuses the value.
+// Returns false when the file is not there or refuses the value.
 bool write_cgroup_file(const std::string& path, const std::string& value);
 std::optional<std::string> read_cgroup_file(const std::string& path);
 // Returns the number after `key` in lines of "key number", or at the beginning of the file when

@@ -9,7 +9,7 @@
 
 namespace sandbox {
 
-// "hutch-session_k2-801-1c40" of ".../sessions/session_k2".
+// Returns "hutch-session_k2-801-1c40" for ".../sessions/session_k2".
 std::string cgroup_name(const std::string& session_directory);
 
 // Until 0.1 the id was all of the name, in a state directory and in each copy of it.

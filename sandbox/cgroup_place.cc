@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/text.h"
 
 namespace sandbox {
 namespace {
@@ -23,10 +24,6 @@ constexpr int kMoveAttempts = 100;
 constexpr int kMovePauseMs = 5;
 constexpr int kGroupAttempts = 10;
 constexpr std::size_t kComplaintBytesMax = 4096;
-
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 std::string parent_of(const std::string& directory) {
   return directory.substr(0, directory.rfind('/'));
@@ -74,7 +71,7 @@ bool hand_down_controllers(const std::string& directory) {
   const std::string file = directory + "/cgroup.subtree_control";
   const auto enabled = read_cgroup_words(file);
   return std::all_of(std::begin(kControllers), std::end(kControllers), [&](const char* name) {
-    return !contains(available, name) || contains(enabled, name) ||
+    return !base::contains(available, name) || base::contains(enabled, name) ||
            (may && write_cgroup_file(file, std::string("+") + name));
   });
 }

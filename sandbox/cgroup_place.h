@@ -28,7 +28,7 @@ inline constexpr std::string_view kSupervisorCgroup = "/hutch-supervisor";
 // May move every process of our own cgroup into a leaf of it.
 std::string place_cgroup(const CgroupHierarchy& hierarchy, const std::string& name);
 
-// Every directory in which place_cgroup() may have made one. Changes nothing.
+// Returns every directory in which place_cgroup() may have made one. Changes nothing.
 std::vector<std::string> cgroup_parents(const CgroupHierarchy& hierarchy);
 
 // Ends the cgroup and removes what place_cgroup() made around it, once nobody else uses that.

@@ -33,7 +33,7 @@ class ConnectedBox : public Box {
 
   base::Status connect();
   [[nodiscard]] bool usable();
-  // A pidfd of it; not valid where nobody tells, or nothing is connected.
+  // Returns a pidfd of it; it is not valid where nobody tells, or nothing is connected.
   [[nodiscard]] base::UniqueFd process();
 
   base::Status submit(const RunRequest& request) override;
@@ -72,7 +72,7 @@ class ConnectedBox : public Box {
   base::Result<Run> wait_slice(const std::string& run_id, const WaitOptions& options,
                                const std::stop_token& stop);
   std::optional<BoxConnection> take_idle();
-  // kUnavailable: the box has ended.
+  // Fails with kUnavailable when the box has ended.
   base::Result<BoxConnection> take();
   void give_back(BoxConnection connection);
 

@@ -33,13 +33,13 @@ struct Credential {
   friend bool operator==(const Credential&, const Credential&) = default;
 };
 
-// "bearer", "basic", "header:X-Api-Key", "query:key", "sigv4".
+// Returns "bearer", "basic", "header:X-Api-Key", "query:key" or "sigv4".
 std::string text_of_place(const Credential& credential);
-// kInvalid: it is none of these.
+// Fails with kInvalid when it is none of these.
 base::Status take_place(std::string_view text, Credential& credential);
 
 nlohmann::json credentials_to_json(const std::vector<Credential>& credentials);
-// kInvalid, or kLimit when there are too many.
+// Fails with kInvalid, or with kLimit when there are too many.
 base::Result<std::vector<Credential>> credentials_from_json(const nlohmann::json& value);
 
 }  // namespace sandbox

@@ -15,8 +15,8 @@ namespace sandbox {
 
 class DiskQuota {
  public:
-  // Null where the file system has none, or where something in the directories was written before
-  // there was one. `project` must be this session's alone. Descriptors are borrowed.
+  // Returns null where the file system has none, or where something in the directories was written
+  // before there was one. `project` must be this session's alone. Descriptors are borrowed.
   static std::unique_ptr<DiskQuota> hold(const std::vector<int>& directories, std::uint32_t project,
                                          const Limits& limits);
   // Lifts the limits. What is there stays counted.
@@ -37,7 +37,7 @@ class DiskQuota {
   std::uint32_t project_;
 };
 
-// For a session whose box was killed: lifts what it held.
+// Lifts what the quota of a session held whose box was killed.
 void release_disk_quota(const std::string& session_directory);
 
 }  // namespace sandbox

@@ -21,7 +21,7 @@ enum class Level {
   kHard,     // more is refused, or cut off
 };
 
-// none, watched or hard
+// Returns none, watched or hard.
 const char* name_of(Level level);
 
 struct Holder {
@@ -32,7 +32,7 @@ struct Holder {
 inline constexpr Holder kCgroup1{"cgroup v1", Level::kHard};
 inline constexpr Holder kCgroup2{"cgroup v2", Level::kHard};
 inline constexpr Holder kProjectQuota{"project quota", Level::kHard};
-// Set inside of the box's own namespace, before anything of the session runs there.
+// It is set inside of the box's own namespace, before anything of the session runs there.
 inline constexpr Holder kRlimit{"rlimit", Level::kHard};
 // A fork bomb of the host's root grows faster than the watch can end it.
 inline constexpr Holder kSparedRlimit{"an rlimit, which the kernel spares root", Level::kNone};
@@ -40,7 +40,8 @@ inline constexpr Holder kSparedRlimit{"an rlimit, which the kernel spares root",
 inline constexpr Holder kAffinity{"CPU affinity", Level::kHard};
 inline constexpr Holder kWatch{"watched", Level::kWatched};
 inline constexpr Holder kWatchAndRlimit{"watched, and an rlimit per process", Level::kWatched};
-// The box's own deadlines, and the pipes that it reads: no code inside has a part in them.
+// It stands for the box's own deadlines, and the pipes that it reads: no code inside has a part in
+// them.
 inline constexpr Holder kBox{"hutch-box", Level::kHard};
 
 struct Enforced {
@@ -49,10 +50,10 @@ struct Enforced {
   std::string holder;  // as the box named it; empty: it named none
 };
 
-// All of kLimitRows, in that order. Words that are not above are worth nothing.
+// Returns all of kLimitRows, in that order. Words that are not above are worth nothing.
 std::vector<Enforced> enforcement_of(const Isolation& isolation);
 
-// {"memory_mb": "hard", ..}
+// Returns {"memory_mb": "hard", ..}.
 nlohmann::json enforcement_to_json(const std::vector<Enforced>& enforcement);
 
 }  // namespace sandbox

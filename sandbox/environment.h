@@ -19,7 +19,7 @@ inline constexpr char kHostTemplate[] = "host";
 // A session that asks for nothing gets this environment, once it is built.
 inline constexpr char kDefaultEnvironment[] = "code_interpreter";
 
-// The directory of the environment that has this name now; `directory` holds all of them.
+// Returns the directory of the environment that has this name now; `directory` holds all of them.
 // kNotFound names those that are there and how one is made.
 base::Result<std::string> find_environment(const std::string& directory, const std::string& name);
 
@@ -27,10 +27,11 @@ base::Result<std::string> find_environment(const std::string& directory, const s
 // the environment that comes with hutch, as soon as it is built, and "host" until then.
 std::string usual_template(const std::string& directory, const std::string& configured);
 
-// When the environment of this name was built, milliseconds since the epoch; 0 for what is none.
+// Returns when the environment of this name was built, milliseconds since the epoch; 0 for what is
+// none.
 std::int64_t named_since_ms(const std::string& directory, const std::string& name);
 
-// Sorted, with "host".
+// Returns the names sorted, with "host".
 std::vector<std::string> template_names(const std::string& directory);
 
 // The environment is not removed while the descriptor, or a copy of it, is open (flock(2)).

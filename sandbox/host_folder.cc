@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace sandbox {
 
@@ -12,8 +13,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
-
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
 // Takes ":ro" or ":rw" off the end.
 bool take_mode(std::string& path) {
@@ -32,12 +31,12 @@ base::Status check_folder_name(const std::string& name) {
                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                         "0123456789-_.") == std::string::npos;
   if (!good) {
-    return invalid("\"" + name +
-                   "\" cannot be the name of a folder in /mnt, which has at most 64 letters, "
-                   "digits, '-', '_' or '.': give another as NAME=PATH, or in [mounts]");
+    return base::invalid("\"" + name +
+                         "\" cannot be the name of a folder in /mnt, which has at most 64 letters, "
+                         "digits, '-', '_' or '.': give another as NAME=PATH, or in [mounts]");
   }
   if (name == "data") {
-    return invalid(
+    return base::invalid(
         "the name \"data\" is taken: in every session /mnt/data is /workspace. Give another as "
         "NAME=PATH, or in [mounts]");
   }
@@ -50,9 +49,11 @@ base::Result<HostFolder> parse_folder(const std::string& name, const std::string
   folder.writable = take_mode(folder.path);
   folder.name = name;
   while (folder.path.size() > 1 && folder.path.ends_with('/')) folder.path.pop_back();
-  if (folder.path.empty()) return invalid("a mount must name a folder: PATH or PATH:rw");
-  if (folder.path.find('\0') != std::string::npos) return invalid("a path must not hold a NUL");
-  if (folder.name.empty()) folder.name = folder.path.substr(folder.path.rfind('/') + 1);
+  if (folder.path.empty()) return base::invalid("a mount must name a folder: PATH or PATH:rw");
+  if (folder.path.find('\0') != std::string::npos) {
+    return base::invalid("a path must not hold a NUL");
+  }
+  if (folder.name.empty()) folder.name = base::name_of_path(folder.path);
   TRY(check_folder_name(folder.name));
   return folder;
 }
@@ -81,7 +82,7 @@ json folders_to_json(const std::vector<HostFolder>& folders) {
 
 base::Result<std::vector<HostFolder>> folders_from_json(const json& value) {
   std::vector<HostFolder> folders;
-  const Error malformed = invalid("host folders: malformed");
+  const Error malformed = base::invalid("host folders: malformed");
   if (value.is_null()) return folders;
   if (!value.is_array() || value.size() > kHostFoldersMax) return malformed;
   for (const json& entry : value) {

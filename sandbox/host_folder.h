@@ -27,10 +27,10 @@ struct HostFolder {
   friend bool operator==(const HostFolder&, const HostFolder&) = default;
 };
 
-// "/mnt/NAME".
+// Returns "/mnt/NAME".
 std::string place_of(const HostFolder& folder);
 
-// kInvalid says what a name may be: /mnt/data is another place of every box.
+// Fails with kInvalid, which says what a name may be: /mnt/data is another place of every box.
 base::Status check_folder_name(const std::string& name);
 
 // Each reads a folder as --mount and [mounts] give it: "PATH", "PATH:ro" or "PATH:rw", for --mount

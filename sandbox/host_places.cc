@@ -1,6 +1,5 @@
 #include "sandbox/host_places.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
-#include <optional>
 #include <sstream>
 #include <utility>
+
+#include "base/fd.h"
 
 namespace sandbox {
 
@@ -79,15 +78,7 @@ constexpr const char* kObeyed[] = {
     ".config",    ".copilot",     ".cursor", ".gemini", ".kiro",         ".lmstudio", ".local/bin",
     ".local/lib", ".local/share", ".qwen",   ".vscode", ".vscode-server"};
 
-Error refused(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
-
-std::optional<std::string> real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
-  if (!real) return std::nullopt;
-  return std::string(real.get());
-}
-
-// Whether `path` is `directory` or lies in it.
+// Returns whether `path` is `directory` or lies in it.
 bool is_in(const std::string& path, const std::string& directory) {
   if (directory == "/" || path == directory) return true;
   return path.size() > directory.size() && path.starts_with(directory) &&
@@ -113,11 +104,11 @@ bool lies_in(const std::string& path, const std::string& place) {
 base::Status check_against(const std::string& path, const std::vector<std::string>& places,
                            const char* never) {
   for (const std::string& named : places) {
-    for (const std::string& place : {named, real_path(named).value_or(named)}) {
-      if (lies_in(path, place)) return refused(path + " is " + never + ": it is in " + named);
+    for (const std::string& place : {named, base::real_path(named).value_or(named)}) {
+      if (lies_in(path, place)) return base::invalid(path + " is " + never + ": it is in " + named);
       if (lies_in(place, path)) {
-        return refused(path + " is " + never + ": it holds " + named +
-                       ". Grant a folder in it instead");
+        return base::invalid(path + " is " + never + ": it holds " + named +
+                             ". Grant a folder in it instead");
       }
     }
   }
@@ -145,8 +136,8 @@ base::Status check_mounts_below(const std::string& path) {
     for (int i = 0; i < 5; ++i) fields >> target;
     target = without_escapes(target);
     if (target != path && is_in(target, path)) {
-      return refused(path + " cannot be granted: another file system is mounted in it, at " +
-                     target + ". Grant folders that have none in them");
+      return base::invalid(path + " cannot be granted: another file system is mounted in it, at " +
+                           target + ". Grant folders that have none in them");
     }
   }
   return base::done();
@@ -196,7 +187,7 @@ void add_other_homes(HostPlaces& places, const std::string& passwd_file) {
 base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& places,
                                       const std::string& here) {
   if (!folder.path.starts_with('/')) folder.path = here + "/" + folder.path;
-  const auto real = real_path(folder.path);
+  const auto real = base::real_path(folder.path);
   if (!real) {
     return Error::from_errno("grant " + folder.path, Error::Kind::kInvalid);
   }
@@ -204,12 +195,14 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
   if (::lstat(real->c_str(), &status) != 0) {
     return Error::from_errno("grant " + *real, Error::Kind::kInvalid);
   }
-  if (!S_ISDIR(status.st_mode)) return refused(*real + " is not a folder: grant the one it is in");
+  if (!S_ISDIR(status.st_mode)) {
+    return base::invalid(*real + " is not a folder: grant the one it is in");
+  }
   // The target of a link may be changed later, by code that was granted the folder the link is in.
   std::string plain = std::filesystem::path(folder.path).lexically_normal().string();
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
   if (plain != *real) {
-    return refused(folder.path + " leads through a link: grant " + *real + " by that name");
+    return base::invalid(folder.path + " leads through a link: grant " + *real + " by that name");
   }
   folder.path = *real;
   folder.device = status.st_dev;
@@ -220,7 +213,7 @@ base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& place
   }
   for (const char* secret : {"/.ssh/", "/.gnupg/"}) {
     if ((folder.path + "/").find(secret) != std::string::npos) {
-      return refused(folder.path + " is never granted: it is somebody's keys");
+      return base::invalid(folder.path + " is never granted: it is somebody's keys");
     }
   }
   TRY(check_mounts_below(folder.path));
@@ -231,20 +224,21 @@ base::Result<std::vector<HostFolder>> check_folders(std::vector<HostFolder> fold
                                                     const HostPlaces& places,
                                                     const std::string& here) {
   if (folders.size() > kHostFoldersMax) {
-    return refused("at most " + std::to_string(kHostFoldersMax) + " folders can be granted");
+    return base::invalid("at most " + std::to_string(kHostFoldersMax) + " folders can be granted");
   }
   std::vector<HostFolder> checked;
   for (HostFolder& wanted : folders) {
     HostFolder folder = TRY(check_folder(std::move(wanted), places, here));
     for (const HostFolder& other : checked) {
       if (other.name == folder.name) {
-        return refused("two folders would be /mnt/" + folder.name + ": " + other.path + " and " +
-                       folder.path + ". Name one otherwise: NAME=PATH, or in [mounts]");
+        return base::invalid("two folders would be /mnt/" + folder.name + ": " + other.path +
+                             " and " + folder.path +
+                             ". Name one otherwise: NAME=PATH, or in [mounts]");
       }
       // Code with the outer one could put something else in the place of the inner one.
       if (is_in(folder.path, other.path) || is_in(other.path, folder.path)) {
-        return refused(folder.path + " and " + other.path +
-                       " cannot both be granted: one is in the other");
+        return base::invalid(folder.path + " and " + other.path +
+                             " cannot both be granted: one is in the other");
       }
     }
     checked.push_back(std::move(folder));

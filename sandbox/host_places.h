@@ -10,8 +10,8 @@
 
 namespace sandbox {
 
-// Absolute paths; they need not be there. A folder that is one of them, lies in one or holds one is
-// refused.
+// HostPlaces are absolute paths; they need not be there. A folder that is one of them, lies in one
+// or holds one is refused.
 struct HostPlaces {
   std::vector<std::string> never;
   std::vector<std::string> never_writable;
@@ -27,13 +27,13 @@ void add_home(HostPlaces& places, const std::string& home);
 // Adds the places of add_home() that exist in the homes that /etc/passwd, or a file like it, names.
 void add_other_homes(HostPlaces& places, const std::string& passwd_file);
 
-// The folder with its path made absolute from `here`, device and inode. kInvalid with what to do
-// for what is no directory, has a link in its path, holds another file system, or may not be
+// Returns the folder with its path made absolute from `here`, device and inode. kInvalid with what
+// to do for what is no directory, has a link in its path, holds another file system, or may not be
 // granted.
 base::Result<HostFolder> check_folder(HostFolder folder, const HostPlaces& places,
                                       const std::string& here);
 
-// All that an operator grants, each checked, none inside of another and no name twice.
+// Returns all that an operator grants, each checked, none inside of another and no name twice.
 base::Result<std::vector<HostFolder>> check_folders(std::vector<HostFolder> folders,
                                                     const HostPlaces& places,
                                                     const std::string& here);

@@ -14,7 +14,7 @@
 
 namespace sandbox {
 
-// The value of Isolation::python where the session's first Python did not have to start.
+// This is the value of Isolation::python where the session's first Python did not have to start.
 inline constexpr const char* kForkedFromZygote = "forked from the zygote";
 
 // Words are for people, and those about limits are Holder::words (enforcement.h); empty: its box,
@@ -40,7 +40,8 @@ struct Isolation {
 // Returns an object of the layers alone, as every client may see it.
 nlohmann::json layers_to_json(const Isolation& isolation);
 nlohmann::json isolation_to_json(const Isolation& isolation);
-// kInvalid: it is no object, or its grants are not as isolation_to_json() makes them.
+// Fails with kInvalid when it is no object, or its grants are not as isolation_to_json() makes
+// them.
 base::Result<Isolation> isolation_from_json(const nlohmann::json& value);
 
 }  // namespace sandbox

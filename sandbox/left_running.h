@@ -14,7 +14,8 @@
 
 namespace sandbox {
 
-// One teller's look: the interpreter tells of its children, init of all other processes.
+// LeftRunning is one teller's look: the interpreter tells of its children, init of all other
+// processes.
 struct LeftRunning {
   struct Process {
     // Pids inside the box. More than one: a subshell, and then what it waits for.

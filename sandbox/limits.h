@@ -39,7 +39,7 @@ inline constexpr LimitRow kLimitRows[] = {
     {"output_mb", &Limits::output_mb, 1, 4096},
 };
 
-// Each as high as hutch has it at all.
+// Returns limits that are each as high as hutch has it at all.
 constexpr Limits widest_limits() {
   Limits widest;  // NOLINT(misc-const-correctness): changed through a member pointer
   for (const LimitRow& row : kLimitRows) widest.*row.member = row.most;
@@ -48,8 +48,8 @@ constexpr Limits widest_limits() {
 
 // Commands of other APIs are such runs, too; limits.processes bounds what they take.
 inline constexpr int kBackgroundRunsMax = 64;
-// The os_errno of the refusal of one more, with kLimit: each API says in its own words what ends
-// one.
+// This is the os_errno of the refusal of one more, with kLimit: each API says in its own words what
+// ends one.
 inline constexpr int kTooManyInBackground = EBUSY;
 inline constexpr int kQueuedRunsMax = 64;
 // The deadline of a run is at most this; one in the background may be without, until its session

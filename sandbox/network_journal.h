@@ -49,7 +49,7 @@ struct JournalEntry {
   std::int64_t end = 0;         // where in the journal the next line begins
 };
 
-// For hutch-box alone.
+// It is for hutch-box alone.
 class NetworkJournal {
  public:
   // `directory_fd` is the session's, and outlives this.
@@ -101,8 +101,8 @@ class NetworkJournal {
   std::unordered_map<std::int64_t, std::int64_t> open_;  // the door's id to the request's number
 };
 
-// Some lines of the journal behind `after`, where an earlier one ended; 0: from its beginning.
-// None: there are no more. What is no line is left out.
+// Returns some lines of the journal behind `after`, where an earlier one ended; 0: from its
+// beginning. None: there are no more. Text that is no line is left out.
 std::vector<JournalEntry> read_network_journal(int directory_fd, std::int64_t after);
 // Returns where the next line will begin; 0: there is no journal.
 std::int64_t network_journal_end(int directory_fd);

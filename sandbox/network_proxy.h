@@ -20,8 +20,8 @@ struct NetworkProxy {
   friend bool operator==(const NetworkProxy&, const NetworkProxy&) = default;
 };
 
-// `host` as canonical_host() gives it. An entry of `direct` is for a host and all names below it;
-// "*" is for all hosts.
+// Returns whether `host`, as canonical_host() gives it, is reached by the proxy. An entry of
+// `direct` is for a host and all names below it; "*" is for all hosts.
 bool goes_by(const NetworkProxy& proxy, const std::string& host);
 
 nlohmann::json proxy_to_json(const NetworkProxy& proxy);

@@ -32,7 +32,7 @@ std::int64_t utc_day_of(std::int64_t unix_ms);
 std::int64_t utc_day_now();
 
 nlohmann::json quota_to_json(const NetworkQuota& quota);
-// kInvalid: a number that none can be.
+// Fails with kInvalid for a number that none can be.
 base::Result<NetworkQuota> quota_from_json(const nlohmann::json& value);
 
 }  // namespace sandbox

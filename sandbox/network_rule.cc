@@ -17,7 +17,7 @@ constexpr std::size_t kLabelBytesMax = 63;
 constexpr std::uint16_t kUsualPorts[] = {kHttpPort, kHttpsPort};
 
 Error invalid(std::string_view text, const std::string& why) {
-  return base::error(Error::Kind::kInvalid, "\"" + base::echoed(std::string(text)) + "\" " + why);
+  return base::invalid("\"" + base::echoed(std::string(text)) + "\" " + why);
 }
 
 bool is_label_character(char c) {

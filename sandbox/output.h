@@ -24,12 +24,12 @@ inline constexpr Format kFormats[] = {
 inline constexpr std::size_t kFormatCharactersMax = 20'000;
 inline constexpr std::size_t kSeriesPointsMax = 1'000;
 
-// The note of a run that has shown more.
+// This is the note of a run that has shown more.
 inline constexpr const char* kOutputsDropped =
     "more or larger outputs than a run may keep: what is missing was dropped";
 
-// Only the members that the contract names, each of the type it names; `raw` may be anything.
-// `files` are the forms that have a file: {<format>: {total_bytes, file}}.
+// Returns only the members that the contract names, each of the type it names; `raw` may be
+// anything. `files` are the forms that have a file: {<format>: {total_bytes, file}}.
 nlohmann::json checked_output(const nlohmann::json& raw);
 
 // Returns whether an output is HTML and nothing that says the same in words, numbers or a picture.

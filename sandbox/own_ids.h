@@ -6,8 +6,9 @@
 
 namespace sandbox {
 
-// True when we are root and our user namespace has all ids of the range, for users and groups. In a
-// rootless container we are root of few ids: then sessions share ours, as an ordinary user's do.
+// Returns true when we are root and our user namespace has all ids of the range, for users and
+// groups. In a rootless container we are root of few ids: then sessions share ours, as an ordinary
+// user's do.
 bool can_give_ids(std::int64_t first, std::int64_t count);
 
 // Returns whether the text of a /proc/<pid>/uid_map, lines of "inside outside count", has all ids

@@ -9,6 +9,7 @@
 
 #include "base/shortened_text.h"
 #include "base/text.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox {
 
@@ -17,7 +18,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kWorkspace = "/workspace/";
 constexpr std::size_t kPathBytesMax = 1024;
 // Without these nothing would run, or their entries are mounts with rules of their own.
 constexpr std::array<std::string_view, 14> kNeeded{"/bin",   "/dev",    "/home", "/lib",  "/lib32",
@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, 14> kNeeded{"/bin",   "/dev",    "/home",
                                                    "/runs",  "/sbin",   "/tmp",  "/usr"};
 
 Error invalid(const char* key, const std::string& path, const std::string& what) {
-  return base::error(Error::Kind::kInvalid,
-                     std::string("filesystem.") + key + ": " + base::echoed(path) + " " + what);
+  return base::invalid(std::string("filesystem.") + key + ": " + base::echoed(path) + " " + what);
 }
 
 bool is_plain(const std::string& path) {
@@ -35,15 +34,15 @@ bool is_plain(const std::string& path) {
 }
 
 bool is_entry_of_workspace(const std::string& path) {
-  return path.starts_with(kWorkspace) && path.find('/', kWorkspace.size()) == path.npos;
+  return path.starts_with(kBelowWorkspace) && path.find('/', kBelowWorkspace.size()) == path.npos;
 }
 
 base::Status check_blocked(const std::string& path) {
-  if (path.starts_with("/workspace") && !is_entry_of_workspace(path)) {
+  if (path.starts_with(kWorkspace) && !is_entry_of_workspace(path)) {
     return invalid("blocked", path, "is none of the entries of /workspace: name one of these");
   }
   const std::string top = path.substr(0, path.find('/', 1));
-  if (std::find(kNeeded.begin(), kNeeded.end(), top) != kNeeded.end()) {
+  if (base::contains(kNeeded, top)) {
     return invalid("blocked", path, "cannot be blocked: nothing would run without " + top);
   }
   return base::done();
@@ -70,9 +69,9 @@ base::Status check_path_rules(const PathRules& rules) {
       if (!seen.insert(path).second) return base::Status(invalid(key, path, "is named twice"));
     }
     if (paths.size() <= kPathRulesMax) return base::done();
-    return base::Status(base::error(Error::Kind::kInvalid, std::string("filesystem.") + key +
-                                                               " has too many paths: at most " +
-                                                               std::to_string(kPathRulesMax)));
+    return base::Status(base::invalid(std::string("filesystem.") + key +
+                                      " has too many paths: at most " +
+                                      std::to_string(kPathRulesMax)));
   };
   TRY(check_all("read_only", rules.read_only));
   TRY(check_all("read_write", rules.read_write));
@@ -83,10 +82,10 @@ base::Status check_path_rules(const PathRules& rules) {
     }
   }
   for (const std::string& path : rules.read_write) {
-    if (!path.starts_with(kWorkspace)) {
+    if (!path.starts_with(kBelowWorkspace)) {
       return invalid("read_write", path, "is not in /workspace, where code may write");
     }
-    const std::string entry = path.substr(0, path.find('/', kWorkspace.size()));
+    const std::string entry = path.substr(0, path.find('/', kBelowWorkspace.size()));
     if (seen.contains(entry) && entry != path) {
       return invalid("read_write", path, "is in " + entry + ", which is named too");
     }
@@ -103,7 +102,7 @@ json path_rules_to_json(const PathRules& rules) {
 base::Result<PathRules> path_rules_from_json(const json& value) {
   PathRules rules;
   if (value.is_null()) return rules;
-  const Error malformed = base::error(Error::Kind::kInvalid, "path rules: malformed");
+  const Error malformed = base::invalid("path rules: malformed");
   if (!value.is_object()) return malformed;
   const auto take = [&value](const char* key, std::vector<std::string>& paths) {
     for (const json& path : value.value(key, json::array())) {

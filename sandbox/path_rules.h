@@ -32,11 +32,11 @@ bool is_own_path(const std::string& path);
 // too. `below` begins behind a slash.
 bool has_plain_parts(std::string_view below);
 
-// kInvalid says what is wrong with which path.
+// Fails with kInvalid, which says what is wrong with which path.
 base::Status check_path_rules(const PathRules& rules);
 
 nlohmann::json path_rules_to_json(const PathRules& rules);
-// kInvalid for what path_rules_to_json() cannot have made of rules that are fine.
+// Fails with kInvalid for what path_rules_to_json() cannot have made of rules that are fine.
 base::Result<PathRules> path_rules_from_json(const nlohmann::json& value);
 
 }  // namespace sandbox

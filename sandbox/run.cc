@@ -15,7 +15,6 @@
 namespace sandbox {
 namespace {
 
-using base::Error;
 using nlohmann::json;
 
 constexpr std::array kLanguages{
@@ -55,13 +54,11 @@ std::optional<Value> find_in(const std::array<std::pair<Value, const char*>, kSi
   return std::nullopt;
 }
 
-Error invalid(const char* what) { return base::error(Error::Kind::kInvalid, what); }
-
 base::Status read_input(const json& value, RunRequest& request) {
   const std::string input = base::string_or(value, "input");
   if (input.empty()) return base::done();
-  if (!request.background) return invalid("run request: input is for background runs");
-  if (input != "pipe" && input != "terminal") return invalid("run request: no known input");
+  if (!request.background) return base::invalid("run request: input is for background runs");
+  if (input != "pipe" && input != "terminal") return base::invalid("run request: no known input");
   request.input = input == "pipe" ? Input::kPipe : Input::kTerminal;
   const auto size = [&value](const char* name, std::uint16_t usual) {
     const std::int64_t wanted = base::integer_or(value, name, usual);
@@ -76,7 +73,7 @@ base::Status read_input(const json& value, RunRequest& request) {
 base::Result<std::optional<RunError>> error_from_json(const json& value) {
   if (value.is_null()) return std::optional<RunError>();
   const auto cause = find_cause(base::string_or(value, "cause"));
-  if (!cause) return invalid("run: error without a known cause");
+  if (!cause) return base::invalid("run: error without a known cause");
   RunError failure;
   failure.name = base::string_or(value, "name");
   failure.message = base::string_or(value, "message");
@@ -89,9 +86,9 @@ base::Result<std::optional<RunError>> error_from_json(const json& value) {
 
 // As the box made them, or it lies.
 base::Result<std::vector<json>> outputs_from_json(json outputs) {
-  if (!outputs.is_array()) return invalid("run: outputs are no list");
+  if (!outputs.is_array()) return base::invalid("run: outputs are no list");
   for (const json& output : outputs) {
-    if (checked_output(output) != output) return invalid("run: a malformed output");
+    if (checked_output(output) != output) return base::invalid("run: a malformed output");
   }
   return std::move(outputs.get_ref<json::array_t&>());
 }
@@ -231,10 +228,10 @@ std::vector<std::string> limits_from_json(const json& value) {
 base::Result<Run> run_from_json(const json& value) {
   const auto language = find_language(base::string_or(value, "language"));
   const auto status = find_run_status(base::string_or(value, "status"));
-  if (!language || !status) return invalid("run: no known language or status");
+  if (!language || !status) return base::invalid("run: no known language or status");
   Run run;
   run.run_id = base::string_or(value, "run_id");
-  if (!base::is_short_id(run.run_id, "run_")) return invalid("run: no run_id");
+  if (!base::is_short_id(run.run_id, "run_")) return base::invalid("run: no run_id");
   run.language = *language;
   run.status = *status;
   run.background = base::boolean_or(value, "background", false);
@@ -252,7 +249,7 @@ base::Result<Run> run_from_json(const json& value) {
   run.is_waking = base::boolean_or(value, "waking", false);
   run.waits_for = base::string_or(value, "waits_for");
   if (!run.waits_for.empty() && !base::is_short_id(run.waits_for, "run_")) {
-    return invalid("run: waits_for is no run_id");
+    return base::invalid("run: waits_for is no run_id");
   }
   run.note = base::string_or(value, "note");
   for (const json& entry : value.value("left_running", json::array())) {
@@ -306,10 +303,10 @@ json request_to_json(const RunRequest& request) {
 
 base::Result<RunRequest> request_from_json(const json& value) {
   const auto language = find_language(base::string_or(value, "language"));
-  if (!language) return invalid("run request: no known language");
+  if (!language) return base::invalid("run request: no known language");
   RunRequest request;
   request.run_id = base::string_or(value, "run_id");
-  if (!base::is_short_id(request.run_id, "run_")) return invalid("run request: no run_id");
+  if (!base::is_short_id(request.run_id, "run_")) return base::invalid("run request: no run_id");
   request.language = *language;
   request.code = base::string_or(value, "code");
   request.timeout_seconds = base::integer_or(value, "timeout_seconds", 0);
@@ -322,14 +319,16 @@ base::Result<RunRequest> request_from_json(const json& value) {
   request.restarts_on_wake = base::string_or(value, "on_wake") == "restart";
   request.in_place_of = base::string_or(value, "in_place_of");
   request.trace = RunTrace::from_json(value.value("trace", json()));
-  if (request.context.size() > kContextNameMax) return invalid("run request: context is too long");
+  if (request.context.size() > kContextNameMax) {
+    return base::invalid("run request: context is too long");
+  }
   TRY(read_input(value, request));
   if (request.timeout_seconds < 0 || request.timeout_seconds > kRunSecondsMax) {
-    return invalid("run request: timeout_seconds out of range");
+    return base::invalid("run request: timeout_seconds out of range");
   }
   if (const auto env = value.find("env"); env != value.end() && env->is_object()) {
     for (const auto& [name, text] : env->items()) {
-      if (!text.is_string()) return invalid("run request: env values are strings");
+      if (!text.is_string()) return base::invalid("run request: env values are strings");
       request.env[name] = text.get<std::string>();
     }
   }

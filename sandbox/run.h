@@ -43,6 +43,11 @@ std::optional<Cause> find_cause(std::string_view name);
 inline bool is_terminal(RunStatus status) {
   return status != RunStatus::kQueued && status != RunStatus::kRunning;
 }
+// Returns whether it is a limit on memory, processes, disk or output.
+inline bool is_limit(Cause cause) {
+  return cause == Cause::kOom || cause == Cause::kPids || cause == Cause::kDisk ||
+         cause == Cause::kOutput;
+}
 
 // The name of a context, such as "python-x7k2", has at most this many bytes.
 inline constexpr std::size_t kContextNameMax = 64;
@@ -55,7 +60,7 @@ struct RunContext {
 // Input says what the standard input of a run's process is.
 enum class Input { kNothing, kPipe, kTerminal };
 
-// In characters.
+// A TerminalSize is in characters.
 struct TerminalSize {
   std::uint16_t rows = 24;
   std::uint16_t columns = 80;
@@ -73,12 +78,12 @@ struct RunRequest {
   // Empty: the one that all others share.
   std::string context = {};
   std::string directory = {};  // in which its interpreter starts, if it does; empty: /workspace
-  // For background runs only. In a terminal, all that the process writes is its stdout.
+  // It is for background runs only. In a terminal, all that the process writes is its stdout.
   Input input = Input::kNothing;
   TerminalSize terminal;
   std::map<std::string, std::string> env;
-  // For background runs only: where its box ends before it does, the session's next box has one
-  // with the same code, which stands in place of this one.
+  // It is for background runs only: where its box ends before it does, the session's next box has
+  // one with the same code, which stands in place of this one.
   bool restarts_on_wake = false;
   std::string in_place_of = {};  // the run that a box before had; empty: none
   // If the run installs packages, this names their manager and them, "pip numpy": until it has
@@ -110,7 +115,7 @@ struct NetworkUse {
   struct Refusal {
     std::string host;
     std::string reason;
-    // The rule that would allow it; empty: it was refused for something else than the rules.
+    // It is the rule that would allow it; empty: it was refused for something else than the rules.
     std::string missing_rule = {};
     bool host_is_allowed = false;  // and it is this request that no rule allows
   };
@@ -122,7 +127,7 @@ struct NetworkUse {
 };
 
 struct Run {
-  // Not in line: they need all of json.hpp.
+  // They are not in line: they need all of json.hpp.
   Run();
   ~Run();
   Run(const Run&);
@@ -161,7 +166,8 @@ struct Run {
   bool outputs_dropped = false;           // it has shown more than a run may keep, as the note says
   // It has met that the session has no network: whoever shows the run says so, and what helps.
   bool lacks_network = false;
-  // The limits, by their names in kLimitRows, of which the note advises a session with more.
+  // These are the limits, by their names in kLimitRows, of which the note advises a session with
+  // more.
   std::vector<std::string> short_of;
   RunTrace trace;
 };
@@ -172,12 +178,13 @@ nlohmann::json network_use_to_json(const NetworkUse& use);
 // megabytes.
 Run without_results(const Run& run);
 
-// `run` as one JSON object: the wire to the server, record.json and the database column.
+// Returns `run` as one JSON object, for the wire to the server, record.json and the database
+// column.
 nlohmann::json run_to_json(const Run& run);
 // A record.json that has more is not read.
 inline constexpr std::size_t kRecordBytesMax = std::size_t{32} << 20;
 
-// kInvalid for what run_to_json() cannot have made.
+// Fails with kInvalid for what run_to_json() cannot have made.
 base::Result<Run> run_from_json(const nlohmann::json& value);
 
 nlohmann::json request_to_json(const RunRequest& request);

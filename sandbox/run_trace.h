@@ -13,8 +13,8 @@
 
 namespace sandbox {
 
-// In the order in which a run passes them; a record names them by their number. A comment says at
-// which moment the time is taken.
+// Hops are in the order in which a run passes them; a record names them by their number. A comment
+// says at which moment the time is taken.
 enum class Hop {
   kCalled,          // the server has read the call, which may have to wait for a thread yet
   kStarted,         // its session is there, and Runs::start of the server begins

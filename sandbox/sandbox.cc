@@ -165,7 +165,8 @@ class LinuxSandbox : public Sandbox {
   }
 
   // As many at once as the processors can bring up: with more of them none would be ready in time.
-  // What fails at a limit of the machine is tried again for a moment, while others may let go.
+  // A start that fails at a limit of the machine is tried again for a moment, while others may let
+  // go.
   base::Status launch_in_turn(const BoxSpec& spec, const SessionLock& lock) {
     const auto deadline = std::chrono::steady_clock::now() + kCapacityPatience;
     for (milliseconds pause = kCapacityPause;; pause = std::min(2 * pause, kCapacityPauseMost)) {

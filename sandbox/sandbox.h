@@ -46,7 +46,7 @@ struct BoxStatus {
 };
 
 struct WaitOptions {
-  // Return as soon as there is output beyond these offsets, not only at the end of the run.
+  // Says to return as soon as there is output beyond these offsets, not only at the end of the run.
   bool until_output = false;
   std::int64_t stdout_offset = 0;  // bytes of the stream
   std::int64_t stderr_offset = 0;
@@ -63,8 +63,8 @@ class Box {
   // Accepting is not starting: runs of one language queue. Submitting a run_id again is harmless.
   virtual base::Status submit(const RunRequest& request) = 0;
 
-  // The run as it is when it has ended, when there is output, or when time is up. kNotFound when
-  // this box never had it, kUnavailable when the box has ended or `stop` was requested.
+  // Returns the run as it is when it has ended, when there is output, or when time is up. kNotFound
+  // when this box never had it, kUnavailable when the box has ended or `stop` was requested.
   virtual base::Result<Run> wait(const std::string& run_id, const WaitOptions& options,
                                  std::stop_token stop) = 0;
   virtual base::Status cancel(const std::string& run_id) = 0;
@@ -79,7 +79,7 @@ class Box {
   virtual base::Status pause() = 0;
   virtual base::Status resume() = 0;
 
-  // Somebody uses what runs in it: it is not idle. One that a client has paused stays so.
+  // Says that somebody uses what runs in it: it is not idle. One that a client has paused stays so.
   virtual base::Status keep_awake() = 0;
 
   // Its session was a spare one and is somebody's: what was started for whom it may concern, and is
@@ -161,7 +161,7 @@ class Sandbox {
   virtual base::Result<std::shared_ptr<Box>> start(const BoxSpec& spec,
                                                    const SessionLock& lock) = 0;
 
-  // To be called from time to time: gives back what boxes have not needed for a while.
+  // It is to be called from time to time, and gives back what boxes have not needed for a while.
   virtual void rest() = 0;
 
   // This server needs the box no more: closes its connections to it.
@@ -172,8 +172,8 @@ class Sandbox {
   virtual void sweep(const std::string& session_id, const std::string& session_directory,
                      const SessionLock& lock) = 0;
 
-  // True while the session has an owner: a box, also one that does not answer, or a server that
-  // starts or sweeps one.
+  // Returns true while the session has an owner: a box, also one that does not answer, or a server
+  // that starts or sweeps one.
   virtual bool is_alive(const std::string& session_directory) = 0;
 
   // Calls when the process of a box that find() or start() has given has ended, however. From one

@@ -21,7 +21,7 @@ class SessionLock {
   // Returns whether a box, or a server that is at work there, owns it.
   static bool is_held(const std::string& session_directory);
 
-  // The open file: who inherits it owns the session too.
+  // Returns the open file: who inherits it owns the session too.
   [[nodiscard]] int fd() const { return file_.get(); }
 
  private:

@@ -32,6 +32,10 @@ inline constexpr const char* kLockPart = "lock";
 inline constexpr const char* kDroppedOutputsPart = "dropped_outputs";
 inline constexpr std::string_view kNetworkJournalPrefix = "network-";
 
+// Its code has kWorkspacePart here.
+inline constexpr const char* kWorkspace = "/workspace";
+inline constexpr std::string_view kBelowWorkspace = "/workspace/";
+
 inline constexpr std::array<const char*, 3> kPartsOfCode{kWorkspacePart, kHomePart, kTmpPart};
 
 // These lie in kStatePart: the shell's two copies, of which the newer whole one counts, one that is

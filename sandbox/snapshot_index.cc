@@ -32,8 +32,6 @@ constexpr std::size_t kWordsBytesMost = 400;             // for each
 constexpr std::size_t kRunIdBytesMost = 64;
 constexpr std::int64_t kLeftOutMost = 1'000'000;
 
-Error no_snapshot(const char* why) { return base::error(Error::Kind::kInvalid, why); }
-
 std::uint64_t number_at(std::string_view bytes, std::size_t place) {
   std::uint64_t number = 0;
   for (std::size_t i = kNumberBytes; i-- > 0;) {
@@ -51,22 +49,22 @@ base::Result<IndexPlace> find_index(int fd) {
   struct stat found {};
   if (::fstat(fd, &found) != 0) return Error::from_errno("fstat of a snapshot");
   const auto size = static_cast<std::size_t>(found.st_size);
-  if (!S_ISREG(found.st_mode) || size < kEndBytes) return no_snapshot("it has no end");
+  if (!S_ISREG(found.st_mode) || size < kEndBytes) return base::invalid("it has no end");
   const std::size_t end = size - kEndBytes;
   const std::string tail = TRY(base::read_at(fd, static_cast<off_t>(end), kEndBytes));
   if (tail.size() != kEndBytes || !(tail.ends_with(kMagic) || tail.ends_with(kMagicOfJavaScript))) {
-    return no_snapshot("it has no end");
+    return base::invalid("it has no end");
   }
   const std::uint64_t length = number_at(tail, 0);
   if (number_at(tail, kNumberBytes) != end || length > end) {
-    return no_snapshot("its end does not fit its length");
+    return base::invalid("its end does not fit its length");
   }
   return IndexPlace{end, length};
 }
 
 base::Result<std::string> index_text(int fd, std::uint64_t bytes_max) {
   const auto [end, length] = TRY(find_index(fd));
-  if (length > bytes_max) return no_snapshot("what it says of itself is too long");
+  if (length > bytes_max) return base::invalid("what it says of itself is too long");
   return base::read_at(fd, static_cast<off_t>(end - length), static_cast<std::size_t>(length));
 }
 
@@ -104,7 +102,7 @@ base::Result<json> read_index(int directory_fd, const std::string& name, std::ui
   const auto file = TRY(base::open_file(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   const std::string text = TRY(index_text(file.get(), bytes_max));
   json said = TRY(base::parse_json(text));
-  if (!said.is_object()) return no_snapshot("what it says of itself is no object");
+  if (!said.is_object()) return base::invalid("what it says of itself is no object");
   return said;
 }
 

@@ -20,8 +20,8 @@ namespace sandbox {
 constexpr __u64 kShortSliceNs = 500'000;
 constexpr __u64 kKernelsSlice = 0;
 
-// For this thread, and for the threads and processes that come from it. Does nothing where it has
-// another policy than SCHED_OTHER; false, with errno, where the kernel refuses it.
+// Sets it for this thread, and for the threads and processes that come from it. Does nothing where
+// it has another policy than SCHED_OTHER; false, with errno, where the kernel refuses it.
 inline bool set_time_slice(__u64 slice_ns) {
   struct {  // struct sched_attr of <linux/sched/types.h>, which does not go together with <sched.h>
     __u32 size, policy;

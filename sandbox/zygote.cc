@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kPatience{100};
 constexpr std::chrono::seconds kPause{5};
 constexpr int kDoublingsMax = 7;
 constexpr int kLookPauseMs = 50;
+constexpr const char* kLogName = "zygote.log";
 
 bool is_open(const base::UniqueFd& connection) {
   if (!connection.valid()) return false;
@@ -91,7 +92,7 @@ base::Status Zygote::start() {
       TRY(base::open_file(AT_FDCWD, directory_, O_RDONLY | O_DIRECTORY));
   const base::UniqueFd null = TRY(base::open_file(AT_FDCWD, "/dev/null", O_RDWR));
   const base::UniqueFd log = TRY(base::open_file(
-      directory.get(), "zygote.log", O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
+      directory.get(), kLogName, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_NOFOLLOW, 0600));
   // The zygote has this lock by its standard error, as long as it lives: see zygote_lives().
   (void)::flock(log.get(), LOCK_SH);
   base::SocketPair pair = TRY(base::make_socket_pair(SOCK_SEQPACKET));
@@ -113,7 +114,7 @@ base::Status Zygote::start() {
 }
 
 bool zygote_lives(const std::string& directory_path) {
-  const auto log = base::open_file(AT_FDCWD, directory_path + "/zygote.log", O_RDONLY);
+  const auto log = base::open_file(AT_FDCWD, directory_path + "/" + kLogName, O_RDONLY);
   return log.ok() && ::flock(log.value().get(), LOCK_EX | LOCK_NB) != 0;
 }
 
@@ -133,7 +134,7 @@ base::Status wait_for_zygote(const std::string& directory_path, std::chrono::sec
 
 std::string words_of_zygote(const std::string& directory_path) {
   constexpr std::size_t kLogBytesMax = 64 * 1024;
-  const auto log = base::open_file(AT_FDCWD, directory_path + "/zygote.log", O_RDONLY);
+  const auto log = base::open_file(AT_FDCWD, directory_path + "/" + kLogName, O_RDONLY);
   if (!log.ok()) return "it was not started";
   const auto read = base::read_all(log.value().get(), kLogBytesMax);
   std::string text = read.ok() ? read.value() : "";

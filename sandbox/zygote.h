@@ -23,7 +23,7 @@ class Zygote {
   // warm, and when it cannot be, boxes do without. May be called from any thread.
   void ensure();
 
-  // Not needed now: without any server it ends. The next ensure() starts it again.
+  // It is not needed now: without any server it ends. The next ensure() starts it again.
   void let_go();
   [[nodiscard]] std::chrono::steady_clock::time_point last_ensured() const;
 

@@ -32,7 +32,8 @@ bool is_within(const HostFolder& folder, const std::vector<HostFolder>& most) {
          std::all_of(other->blocked.begin(), other->blocked.end(), blocked);
 }
 
-// Whether a box has these very directories: one that was made anew under its path is another one.
+// Returns whether a box has these very directories: one that was made anew under its path is
+// another one.
 bool are_the_same(const std::vector<HostFolder>& wanted, const std::vector<HostFolder>& present) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const HostFolder& folder) {
     return std::any_of(present.begin(), present.end(), [&](const HostFolder& other) {

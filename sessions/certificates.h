@@ -18,7 +18,8 @@ struct Certificates {
 // empty where there is none. x509(7), SSL_CTX_set_default_verify_paths(3)
 std::string host_roots();
 
-// `roots`, or where `further` (PEM) has what is not in it: a file in `directory` that has both.
+// Returns `roots`, or a file in `directory` that has both where `further` (PEM) has what is not in
+// it.
 base::Result<std::string> roots_with(const std::string& directory, const std::string& roots,
                                      const std::string& further);
 

@@ -27,7 +27,7 @@ class CredentialTable {
   // Takes the place of the one of that name, if any.
   base::Status put(const StoredCredential& credential);
   base::Result<std::vector<StoredCredential>> list();
-  // kNotFound.
+  // Fails with kNotFound where there is none of this name.
   base::Result<StoredCredential> find(const std::string& name);
   base::Status remove(const std::string& name);
 

@@ -37,14 +37,15 @@ struct HoldDecision {
   bool has_begun = false;  // held back from now on
 };
 
-// `served_since_ms`: by uptime, since when this server has been there, or has swept last.
+// Decides whether a sweep may delete now. `served_since_ms` says, by uptime, since when this server
+// has been there, or has swept last.
 HoldDecision decide(const Upkeep& before, const Moment& now, std::int64_t served_since_ms,
                     const Due& due, std::int64_t retention_seconds);
 
 // Returns whether a single thing that is over its time may be deleted between two sweeps.
 bool may_delete(const Upkeep& upkeep, std::int64_t now_ms);
 
-// For people. REQUIRES: it is held back.
+// Tells people why deletion is held back. REQUIRES: it is held back.
 std::string words_of_hold(const Upkeep& upkeep);
 
 }  // namespace sessions

@@ -7,7 +7,6 @@
 
 namespace sessions {
 
-using base::Error;
 using sandbox::HostFolder;
 using sandbox::PathRules;
 
@@ -16,8 +15,6 @@ namespace {
 using Texts = std::optional<std::vector<std::string>>;
 
 constexpr std::size_t kPathBytesMax = 1024;
-
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
 std::string list_of(const std::vector<HostFolder>& folders) {
   std::string text;
@@ -60,8 +57,8 @@ base::Status check_entries(const Texts& texts, const char* key) {
                       return entry.size() <= kPathBytesMax && entry.find('\0') == std::string::npos;
                     });
   if (good) return base::done();
-  return invalid(std::string("filesystem.") + key + " must be an array of at most " +
-                 std::to_string(sandbox::kHostFoldersMax) + " strings");
+  return base::invalid(std::string("filesystem.") + key + " must be an array of at most " +
+                       std::to_string(sandbox::kHostFoldersMax) + " strings");
 }
 
 base::Status check(const FilesystemWish& wish) {
@@ -82,13 +79,13 @@ base::Status pick(const Texts& wished, bool writable, const std::vector<HostFold
     const HostFolder* folder = find_named(granted, name);
     if (folder == nullptr) {
       const bool good = sandbox::check_folder_name(name).ok();
-      return invalid(shown + " is not granted here; granted are: " + list_of(granted) + "; " +
-                     remedy(good ? name : "NAME", writable));
+      return base::invalid(shown + " is not granted here; granted are: " + list_of(granted) + "; " +
+                           remedy(good ? name : "NAME", writable));
     }
     if (writable && !folder->writable) {
-      return invalid(shown + " is granted for reading only; " + remedy(name, true));
+      return base::invalid(shown + " is granted for reading only; " + remedy(name, true));
     }
-    if (find_named(chosen, name) != nullptr) return invalid(shown + " is named twice");
+    if (find_named(chosen, name) != nullptr) return base::invalid(shown + " is named twice");
     chosen.push_back(*folder);
     chosen.back().writable = writable;
   }
@@ -105,18 +102,20 @@ base::Status block(const Texts& wished, std::vector<HostFolder>& chosen) {
     const auto folder = std::find_if(chosen.begin(), chosen.end(),
                                      [&name](const HostFolder& f) { return f.name == name; });
     if (folder == chosen.end()) {
-      return invalid(shown + " is in no folder of the session; those are: " + list_of(chosen));
+      return base::invalid(shown +
+                           " is in no folder of the session; those are: " + list_of(chosen));
     }
     if (slash == std::string::npos) {
-      return invalid(shown + " is a whole folder: name the others in read_only and read_write");
+      return base::invalid(shown +
+                           " is a whole folder: name the others in read_only and read_write");
     }
     const std::string below = path.substr(slash + 1);
     if (!sandbox::has_plain_parts(below)) {
-      return invalid(shown + " must be a plain path, as /mnt/NAME/a/b");
+      return base::invalid(shown + " must be a plain path, as /mnt/NAME/a/b");
     }
     if (folder->blocked.size() == sandbox::kBlockedPathsMax) {
-      return invalid(shown + " is one too many: at most " +
-                     std::to_string(sandbox::kBlockedPathsMax) + " in a folder");
+      return base::invalid(shown + " is one too many: at most " +
+                           std::to_string(sandbox::kBlockedPathsMax) + " in a folder");
     }
     folder->blocked.push_back(below);
   }

@@ -13,8 +13,8 @@
 
 namespace sessions {
 
-// A client's words. Each entry is a folder below /mnt, a path in one, or a path of the session's
-// own tree; nothing: the list was not given, which an empty one is.
+// A FilesystemWish holds a client's words. Each entry is a folder below /mnt, a path in one, or a
+// path of the session's own tree; nothing: the list was not given, which an empty one is.
 struct FilesystemWish {
   std::optional<std::vector<std::string>> read_only = {};
   std::optional<std::vector<std::string>> read_write = {};
@@ -28,10 +28,11 @@ struct FilesystemWish {
 base::Result<std::optional<std::vector<sandbox::HostFolder>>> choose_folders(
     const FilesystemWish& wish, const GrantedFolders& granted);
 
-// The rules for paths of the session's own tree. kInvalid says what is wrong with which.
+// Returns the rules for paths of the session's own tree. kInvalid says what is wrong with which.
 base::Result<sandbox::PathRules> choose_paths(const FilesystemWish& wish);
 
-// The folders of a choice that are granted now; `note` tells of each that is not, or is less.
+// FoldersNow has the folders of a choice that are granted now; `note` tells of each that is not, or
+// is less.
 struct FoldersNow {
   std::vector<sandbox::HostFolder> folders;
   std::string note;

@@ -30,17 +30,18 @@ struct PackageIndex {
   std::map<std::string, std::string> variables;  // for sessions that may reach that
 };
 
-// The part of the network that this server's operator lets its sessions reach.
+// A GrantedNetwork is the part of the network that this server's operator lets its sessions reach.
 struct GrantedNetwork {
   std::vector<sandbox::NetworkRule> hosts;
-  // Several under one name, of those that are granted: {"packages": hosts of package indexes}.
+  // Each set has several under one name, of those that are granted: {"packages": hosts of package
+  // indexes}.
   std::map<std::string, std::vector<sandbox::NetworkRule>> sets;
   // Addresses that the operator gives names, private ones too; by canonical_host().
   std::map<std::string, std::string> addresses;
   std::vector<std::string> credentials;  // names of those that sessions may use
   // Says where pip and npm find packages here, by their names.
   std::map<std::string, PackageIndex> indexes;
-  // Names of credentials for these, which every session has that may reach them.
+  // It has names of credentials for these, which every session has that may reach them.
   std::vector<std::string> index_credentials;
   // Hosts that may have private addresses.
   std::vector<sandbox::NetworkRule> private_hosts;

@@ -7,10 +7,11 @@
 
 namespace sessions {
 
-// "session-k2" of "session_k2".
+// Returns "session-k2" for "session_k2".
 std::string host_id(std::string session_id);
 
-// The id of which `text` is the host_id(), or it itself; whatever else it is stays as it is.
+// Returns the id of which `text` is the host_id(), or which it is itself; any other text stays as
+// it is.
 std::string session_id_of(std::string_view text);
 
 }  // namespace sessions

@@ -15,10 +15,9 @@ struct HostUidRange {
   [[nodiscard]] bool has(std::int64_t id) const { return first <= id && id < first + count; }
 };
 
-// The range of a state directory, which is there. Limits, locks and kills are per id, so two
-// directories should not give out the same ones: each begins somewhere else among 190 million, far
-// from the ids of people and of containers.
-// The one after the range is hutch-egress's.
+// Returns the range of a state directory, which is there. Limits, locks and kills are per id, so
+// two directories should not give out the same ones: each begins somewhere else among 190 million,
+// far from the ids of people and of containers. The one after the range is hutch-egress's.
 base::Result<HostUidRange> host_uids_of(const std::string& state_directory);
 
 }  // namespace sessions

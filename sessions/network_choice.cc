@@ -1,13 +1,10 @@
 #include "sessions/network_choice.h"
 
-#include <algorithm>
-
 #include "base/shortened_text.h"
 #include "base/text.h"
 
 namespace sessions {
 
-using base::Error;
 using sandbox::NetworkRule;
 
 std::vector<NetworkRule> GrantedNetwork::all() const {
@@ -17,10 +14,6 @@ std::vector<NetworkRule> GrantedNetwork::all() const {
 }
 
 namespace {
-
-Error invalid_network(const std::string& message) {
-  return base::error(Error::Kind::kInvalid, message);
-}
 
 std::string remedy(const std::string& name) {
   return "whoever runs hutch can allow it with --allow " + name +
@@ -47,10 +40,6 @@ base::Result<std::vector<NetworkRule>> hosts_of(const std::string& text,
   return std::vector<NetworkRule>{std::move(rule)};
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::string>& asked,
                                                        const GrantedNetwork& granted) {
   const std::vector<NetworkRule> all = granted.all();
@@ -60,9 +49,9 @@ base::Result<std::vector<NetworkRule>> hosts_asked_for(const std::vector<std::st
     auto hosts = hosts_of(name, granted);
     if (!hosts.ok()) return std::move(hosts).error().context("network.allow");
     if (!sandbox::are_within(hosts.value(), all)) {
-      return invalid_network("network.allow: " + base::echoed(name) +
-                             " is not allowed here; allowed are: " +
-                             (names.empty() ? "none" : names) + "; " + remedy_for(name, granted));
+      return base::invalid("network.allow: " + base::echoed(name) +
+                           " is not allowed here; allowed are: " +
+                           (names.empty() ? "none" : names) + "; " + remedy_for(name, granted));
     }
     chosen.insert(chosen.end(), hosts.value().begin(), hosts.value().end());
   }
@@ -101,11 +90,11 @@ base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
                                                   const GrantedNetwork& granted) {
   const std::vector<std::string> asked = wish.allow.value_or(std::vector<std::string>());
   if (wish.blocks_outbound && !(asked.empty() && wish.credentials.empty())) {
-    return invalid_network(
+    return base::invalid(
         "network.block_outbound is true: then network.allow and credentials are empty");
   }
   if (!wish.allow && !wish.denied.empty()) {
-    return invalid_network("network.deny_addresses goes with network.allow");
+    return base::invalid("network.deny_addresses goes with network.allow");
   }
   if (!wish.blocks_outbound && wish.credentials.empty() && !wish.allow) {
     return std::optional<NetworkChoice>();
@@ -114,8 +103,8 @@ base::Result<std::optional<NetworkChoice>> choose(const NetworkWish& wish,
   auto checked = sandbox::check_network_rules(chosen);
   if (!checked.ok()) return std::move(checked).error().context("network.allow");
   for (const std::string& name : wish.credentials) {
-    if (!contains(granted.credentials, name)) {
-      return invalid_network(
+    if (!base::contains(granted.credentials, name)) {
+      return base::invalid(
           "network.credentials: " + base::echoed(name) +
           " is none that sessions may use here; whoever runs hutch can allow it with "
           "--credential " +

@@ -13,7 +13,8 @@
 
 namespace sessions {
 
-// A client's words for a new session, or for one that is to have another network.
+// A NetworkWish holds a client's words for a new session, or for one that is to have another
+// network.
 struct NetworkWish {
   std::optional<std::vector<std::string>> allow = {};  // hosts and names of sets; nothing: not said
   std::vector<std::string> credentials = {};           // by name
@@ -21,8 +22,8 @@ struct NetworkWish {
   bool blocks_outbound = false;
 };
 
-// A wish that was granted. Its hosts stay words, since a name of a set means what the operator's
-// configuration has under it when a box starts.
+// A NetworkChoice is a wish that was granted. Its hosts stay words, since a name of a set means
+// what the operator's configuration has under it when a box starts.
 struct NetworkChoice {
   std::vector<std::string> allow;
   std::vector<std::string> credentials;
@@ -42,7 +43,8 @@ std::optional<std::string> name_to_ask(const std::string& host, const GrantedNet
 // Returns all such names, as a list for readers; empty where nothing is granted.
 std::string names_to_ask(const GrantedNetwork& granted);
 
-// The hosts of a choice that are granted now; `note` tells of each that is not any more.
+// GrantedHosts has the hosts of a choice that are granted now; `note` tells of each that is not any
+// more.
 struct GrantedHosts {
   std::vector<sandbox::NetworkRule> hosts;
   std::string note;

@@ -28,11 +28,11 @@ class NetworkJournals {
   base::Status take_last(const std::string& session_id);
   // Takes, as take(), what all sessions have that live or are being deleted.
   base::Status take_all();
-  // The session is deleted.
+  // Forgets the session, which is deleted.
   void forget(const std::string& session_id);
 
  private:
-  // False: there is none.
+  // Returns false when there is none.
   base::Result<bool> take_in(const std::string& session_id, int directory_fd);
 
   const std::string state_directory_;

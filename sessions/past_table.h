@@ -17,7 +17,7 @@ class RunTable;
 class Statement;
 struct StoreFile;
 
-// A run that has ended, and whether it may go.
+// An OldRun is a run that has ended, and says whether it may go.
 struct OldRun {
   std::string id;
   std::string session_id;

@@ -45,8 +45,8 @@ class ProcessorWeights {
   const std::string sessions_directory_;
   SessionTable& sessions_;
   RunTable& runs_;
-  // The principals of sessions that have a cgroup; that of a spare one may change, and is not
-  // kept.
+  // It holds the principals of sessions that have a cgroup; that of a spare one may change, and is
+  // not kept.
   std::map<std::string, std::string> principals_;
   std::map<std::string, std::int64_t> set_;  // by session
   std::mutex mutex_;

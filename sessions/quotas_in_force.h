@@ -9,7 +9,7 @@
 
 namespace sessions {
 
-// Safe from any thread.
+// It is safe from any thread.
 class QuotasInForce {
  public:
   explicit QuotasInForce(Quotas quotas) : quotas_(std::move(quotas)) {}

@@ -47,7 +47,8 @@ void RecordPruner::prune(const std::stop_token& stop, const Moment& now) {
 
 // Each step returns whether another one may find more.
 bool RecordPruner::prune_some_old_runs(std::int64_t ended_before) {
-  // Whether a run is kept costs a look at its session's newest: only those are looked at that go.
+  // To learn whether a run is kept costs a look at its session's newest: only those are looked at
+  // that go.
   const auto runs = past_.old_runs(pruned_up_to_, kRunsInAStep, ended_before);
   if (!runs.ok()) return false;
   pruned_up_to_ = runs.value().empty() ? OldRun() : runs.value().back();

@@ -14,7 +14,7 @@
 
 namespace sessions {
 
-// Safe from many threads. `Answer` is copied for each who asked.
+// It is safe from many threads. `Answer` is copied for each who asked.
 template <typename Answer>
 class Rounds {
  public:

@@ -28,7 +28,7 @@ class RunFiles {
                                                       std::size_t size) const;
 
  private:
-  // None: the stream has no byte yet.
+  // Opens a stream of the run. Returns an invalid descriptor while the stream has no byte yet.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& session_id,
                                                   const std::string& run_id,
                                                   const std::string& name) const;

@@ -22,7 +22,7 @@ class RunLedger {
   RunLedger(const Ground& ground, RunTable& runs, SessionTable& sessions)
       : ground_(ground), runs_(runs), sessions_(sessions) {}
 
-  // kUs: its session's lock is held, so that no box of it lives.
+  // kUs says that its session's lock is held, so that no box of it lives.
   enum class Owner { kUnknown, kUs };
   // Returns the run as it is, which is its end where it has one.
   base::Result<sandbox::Run> settle(const Run& row, Owner owner = Owner::kUnknown,

@@ -19,7 +19,7 @@ namespace sessions {
 
 struct StoreFile;
 
-// Everything that is known of a run but its end, which may be large.
+// A Run is everything that is known of a run but its end, which may be large.
 struct Run {
   std::string id;
   std::string session_id;
@@ -35,7 +35,7 @@ struct Run {
   [[nodiscard]] bool has_ended() const { return finished_at.has_value(); }
 };
 
-// The place of a run among those of its principal.
+// A RunPlace is the place of a run among those of its principal.
 struct RunPlace {
   std::int64_t queued_at = 0;
   std::string id;
@@ -60,8 +60,8 @@ class RunTable {
 
   base::Status insert(const Run& run);
   base::Status set_started(const std::string& run_id);
-  // The first end wins: false when there was one already. `files` go with it. Of a session that is
-  // buried neither is kept, see PastTable::set_buried().
+  // Records the end of a run and its `files`. The first end wins: returns false when there was one
+  // already. Of a session that is buried neither is kept, see PastTable::set_buried().
   base::Result<bool> finish(const std::string& run_id, const sandbox::Run& end,
                             const std::vector<FileRecord>& files, EndRead read = EndRead::kNot);
   // A client reads the end, which nobody had.
@@ -69,7 +69,7 @@ class RunTable {
   // Returns how it ended; nothing while it has not. Fails where what is kept of that cannot be
   // read.
   base::Result<std::optional<sandbox::Run>> end_of(const std::string& run_id);
-  // kNotFound, the same for foreign and unknown.
+  // Fails with kNotFound, which is the same for a foreign run and an unknown one.
   base::Result<Run> find(const std::string& principal_id, const std::string& run_id);
   // Returns the newest first.
   base::Result<std::vector<Run>> of_session(const std::string& session_id, std::int64_t limit);

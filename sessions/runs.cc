@@ -50,7 +50,7 @@ base::Result<std::int64_t> Runs::check_seconds(const Session& session, std::int6
 base::Result<RunState> Runs::start(const Session& session, sandbox::RunRequest request) {
   request.run_id = base::short_id("run_");
   request.trace.mark(sandbox::Hop::kStarted);
-  if (request.directory.empty() && session.working_directory != kWorkspace) {
+  if (request.directory.empty() && session.working_directory != sandbox::kWorkspace) {
     request.directory = session.working_directory;
   }
   Run row;

@@ -1,24 +1,21 @@
-// Texts that lie in the database sealed with AES-256-GCM, under a key that does not: a file beside
+// Texts that lie in the database sealed (base/sealing.h), under a key that does not: a file beside
 // it, which whoever copies the database alone has not.
 #pragma once
 
-#include <array>
 #include <string>
 
 #include "base/result.h"
+#include "base/sealing.h"
 
 namespace sessions {
 
-using SealingKey = std::array<unsigned char, 32>;
+// Returns the key in the file, which is made when there is none; 0600.
+base::Result<base::SealingKey> sealing_key_in(const std::string& path);
 
-// The key in the file, which is made when there is none; 0600.
-base::Result<SealingKey> sealing_key_in(const std::string& path);
-
-// `bound`: what it is for; it opens for nothing else.
-base::Result<std::string> seal(const SealingKey& key, const std::string& text,
-                               const std::string& bound);
-// kInvalid: it was sealed under another key, for something else, or has been changed.
-base::Result<std::string> unseal(const SealingKey& key, const std::string& sealed,
-                                 const std::string& bound);
+// They work as base::seal() and base::unseal() do, in hexadecimal digits for a column of text.
+base::Result<std::string> seal_in_digits(const base::SealingKey& key, const std::string& text,
+                                         const std::string& bound);
+base::Result<std::string> unseal_digits(const base::SealingKey& key, const std::string& digits,
+                                        const std::string& bound);
 
 }  // namespace sessions

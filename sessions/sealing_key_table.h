@@ -25,7 +25,7 @@ class SealingKeyTable {
   base::Result<std::vector<std::string>> newest(std::int64_t now);
 
  private:
-  // None when a new one is due.
+  // Returns none when a new one is due.
   base::Result<std::vector<std::string>> find_newest(std::int64_t now);
 
   StoreFile& file_;

@@ -13,17 +13,16 @@
 #include "sandbox/isolation.h"
 #include "sandbox/limits.h"
 #include "sandbox/path_rules.h"
+#include "sandbox/session_parts.h"
 #include "sessions/network_choice.h"
 
 namespace sessions {
-
-inline constexpr const char* kWorkspace = "/workspace";
 
 // Session::connection_server begins with this for sessions of hutch serve, whose clients come back
 // when the server has ended. A space and the server's id follow, but in rows of an older hutch.
 inline constexpr const char* kLastingConnection = "lasting";
 
-// The id of the principal whose sessions nobody has asked for yet.
+// This is the id of the principal whose sessions nobody has asked for yet.
 inline constexpr const char* kSparePrincipal = "spare";
 
 enum class SessionStatus {
@@ -37,7 +36,7 @@ enum class SessionStatus {
   kDestroyed,
 };
 
-// Names as they are on the wire and in rows.
+// Returns the name as it is on the wire and in rows.
 const char* name_of(SessionStatus status);
 std::optional<SessionStatus> find_session_status(std::string_view name);
 
@@ -53,7 +52,7 @@ struct Session {
   sandbox::Limits limits;
   std::map<std::string, std::string> env;
   std::optional<sandbox::Isolation> isolation;  // as its last box has told it
-  // The folders of the host that were asked for; absent: what its server grants every session.
+  // These folders of the host were asked for; absent: it has what its server grants every session.
   std::optional<std::vector<sandbox::HostFolder>> host_folders;
   sandbox::PathRules paths;
   std::map<std::string, std::string> metadata;  // labels that its client wants to find it by
@@ -73,11 +72,11 @@ struct Session {
   // nothing.
   std::string boot_id;
   std::int64_t boot_offset_ms = 0;
-  // The id of the server that has its connection, see kLastingConnection; absent: the connection
-  // has ended, or there was none.
+  // This is the id of the server that has its connection, see kLastingConnection; absent: the
+  // connection has ended, or there was none.
   std::optional<std::string> connection_server;
   // Its interpreters start in this directory, and relative paths of its files go from it.
-  std::string working_directory = kWorkspace;
+  std::string working_directory = sandbox::kWorkspace;
   bool public_ports = false;  // who knows their address may come in, where the operator allows that
   bool wakes_by_port = true;  // when it is paused, a request to one of its ports resumes it
   bool pauses_at_end = false;  // when its lifetime is over, it is paused and not deleted

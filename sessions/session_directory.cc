@@ -137,11 +137,10 @@ base::Status SessionDirectory::make_ruled(const Session& session) const {
   const PathRules& rules = session.paths;
   if (rules.empty()) return base::done();
   const sandbox::files::BoxFiles files(TRY(open_workspace(*this)), uid_of(session));
-  const std::string prefix = std::string(kWorkspace) + "/";
   for (const auto* paths : {&rules.read_only, &rules.read_write, &rules.blocked}) {
     for (const std::string& path : *paths) {
-      if (!path.starts_with(prefix)) continue;
-      TRY(files.make_directories(path.substr(prefix.size() - 1)));
+      if (!path.starts_with(sandbox::kBelowWorkspace)) continue;
+      TRY(files.make_directories(path.substr(sandbox::kBelowWorkspace.size() - 1)));
     }
   }
   return base::done();
@@ -158,7 +157,7 @@ base::Result<std::optional<SessionDirectory::BehindRule>> SessionDirectory::behi
   for (const std::string& rule : session.paths.read_only) {
     if (whole != rule && !whole.starts_with(rule + "/")) continue;
     auto opened = TRY(open_workspace(*this));
-    BehindRule behind{std::move(opened), whole.substr(std::string(kWorkspace).size())};
+    BehindRule behind{std::move(opened), whole.substr(sandbox::kBelowWorkspace.size() - 1)};
     return std::optional<BehindRule>(std::move(behind));
   }
   return std::optional<BehindRule>();

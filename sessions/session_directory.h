@@ -20,6 +20,11 @@ inline std::string sessions_directory(const std::string& state_directory) {
   return state_directory + "/sessions";
 }
 
+// Returns the directory of hutch-egress, in which certificates are, too.
+inline std::string egress_directory(const std::string& state_directory) {
+  return state_directory + "/egress";
+}
+
 class SessionDirectory {
  public:
   SessionDirectory(const std::string& state_directory, const std::string& session_id)

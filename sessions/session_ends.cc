@@ -68,7 +68,8 @@ Error SessionEnds::end_of_lifetime(const Session& session) {
                                                  what + "; create_session makes another");
 }
 
-// Whether it has ended, its lock tells.
+// Ends the session's box, where one is found. Ignores how that went: the session's lock tells
+// whether the box has ended.
 void SessionEnds::shut_down(const std::string& session_id) {
   if (const auto box = ground_.sandbox.find(session_id); box.ok())
     (void)box.value()->shutdown_for_good();

@@ -12,7 +12,7 @@ namespace sessions {
 
 struct StoreFile;
 
-// The place of a session among those of its principal, by when it was used.
+// A SessionPlace is the place of a session among those of its principal, by when it was used.
 struct SessionPlace {
   std::int64_t last_used_at = -1;
   std::string id;

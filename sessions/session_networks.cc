@@ -8,6 +8,7 @@
 #include "sessions/network_choice.h"
 #include "sessions/network_table.h"
 #include "sessions/session.h"
+#include "sessions/session_directory.h"
 
 namespace sessions {
 
@@ -118,7 +119,7 @@ base::Status SessionNetworks::add(Network network, const Session& session,
       std::any_of(network.hosts.begin(), network.hosts.end(),
                   [](const NetworkRule& rule) { return sandbox::limits_requests(rule); });
   Certificates certificates =
-      TRY(certificates_for(state_directory_ + "/egress", granted_.roots, looks_inside));
+      TRY(certificates_for(egress_directory(state_directory_), granted_.roots, looks_inside));
   spec.certificate_bundle = std::move(certificates.bundle);
   spec.certificate_roots = std::move(certificates.roots);
   spec.certificate_authority = std::move(certificates.authority);

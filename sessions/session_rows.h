@@ -20,15 +20,16 @@ namespace sessions {
   "connection_server, working_directory, public_ports, wakes_by_port, "                         \
   "pauses_at_end, port_host"
 
-// In the very words of the index sessions_with_box.
+// It is in the very words of the index sessions_with_box.
 #define HAS_BOX "status IN ('provisioning', 'ready', 'running', 'paused')"
 
-// Read a row of SESSION_COLUMNS, and all that are left. A column whose text is not as hutch writes
-// it is named in Session::unreadable.
+// They read a row of SESSION_COLUMNS, and all that are left. A column whose text is not as hutch
+// writes it is named in Session::unreadable.
 Session read_session(Statement& row);
 base::Result<std::vector<Session>> read_all_sessions(Statement& rows);
 
-// The texts of columns. Those of folders, paths and networks are NULL where there was no choice.
+// They return the texts of columns. The texts of folders, paths and networks are NULL where there
+// was no choice.
 std::string limits_text(const Session& session);
 std::string strings_text(const std::map<std::string, std::string>& strings);
 std::optional<std::string> folders_text(const Session& session);
@@ -36,7 +37,7 @@ std::optional<std::string> paths_text(const Session& session);
 std::optional<std::string> isolation_text(const std::optional<sandbox::Isolation>& isolation);
 std::optional<std::string> network_text(const std::optional<NetworkChoice>& network);
 
-// kLimit when the principal has as many boxes already, or as many sessions.
+// Fails with kLimit when the principal has as many boxes already, or as many sessions.
 base::Status check_boxes(Database& database, const std::string& principal_id, std::int64_t most);
 base::Status check_room(Database& database, const std::string& principal_id,
                         const SessionBounds& bounds);

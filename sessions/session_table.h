@@ -17,7 +17,7 @@ namespace sessions {
 
 struct StoreFile;
 
-// The bounds of a principal.
+// SessionBounds are the bounds of a principal.
 struct SessionBounds {
   std::int64_t sessions_max = 0;  // that have a box, or are about to
   std::int64_t kept_max = std::numeric_limits<std::int64_t>::max();  // not destroyed
@@ -52,7 +52,7 @@ class SessionTable {
   base::Result<bool> set_status(const std::string& id, SessionStatus status,
                                 const std::string& why);
   base::Status set_isolation(const std::string& id, const sandbox::Isolation& isolation);
-  // Since it was made.
+  // Sets the lifetime in seconds since the session was made.
   base::Status set_lifetime(const std::string& id, std::int64_t seconds);
   base::Status set_network(const std::string& id, const std::optional<NetworkChoice>& network);
   base::Status touch(const std::string& id, std::int64_t now);

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kNameBytesMax = 100;
 constexpr std::int64_t kLifetimeSecondsMax = 365LL * 86400;
 
-// Whether `failed` may have come of it that there is no box.
+// Returns whether `failed` may have come of it that there is no box.
 bool is_silence(const base::Status& failed) {
   const auto kind = failed.error().kind;
   return kind == base::Error::Kind::kNotFound || kind == base::Error::Kind::kUnavailable;

@@ -6,8 +6,8 @@
 
 namespace sessions {
 
-// While one lives, what is told on its thread goes to it: the start that a call waits for is made
-// on the thread of the call. One a thread.
+// While a SlowStart lives, all that is told on its thread goes to it: the start that a call waits
+// for is made on the thread of the call. There is one a thread at most.
 class SlowStart {
  public:
   using Told = std::function<void(double done, const std::string& what)>;

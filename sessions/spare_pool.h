@@ -57,7 +57,7 @@ class SparePool {
   bool is_fit(const Session& spare);
   void end(const Session& spare, const std::string& why);
   [[nodiscard]] bool has_usual_environment(const Session& spare) const;
-  // With the lock held.
+  // It is called with the lock held.
   void condemn_unfit();
 
   const Ground& ground_;

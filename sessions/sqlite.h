@@ -21,8 +21,8 @@ namespace sessions {
 
 class Database;
 
-// A prepared statement, borrowed from the database's cache until it is destroyed. Parameters are
-// bound in order; columns are read in order after step() said there is a row.
+// A Statement is a prepared statement, borrowed from the database's cache until it is destroyed.
+// Parameters are bound in order; columns are read in order after step() said there is a row.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -42,9 +42,9 @@ class Statement {
     return value ? bind(*value) : bind_null();
   }
 
-  // True when there is a row.
+  // Returns true when there is a row.
   base::Result<bool> step();
-  // For statements without rows.
+  // Runs a statement without rows.
   base::Status run();
 
   std::string text();
@@ -81,7 +81,7 @@ class Database {
   void observe(Observer observer) { observer_ = std::move(observer); }
 
   base::Result<Statement> prepare(const char* sql);
-  // Several statements without parameters.
+  // Runs several statements without parameters.
   base::Status execute(const std::string& sql);
   [[nodiscard]] std::int64_t changed_rows() const;
 
@@ -110,7 +110,7 @@ class Database {
   std::unordered_map<std::string, sqlite3_stmt*> cache_;
 };
 
-// BEGIN IMMEDIATE; rolled back unless commit() succeeded.
+// A Transaction begins with BEGIN IMMEDIATE, and is rolled back unless commit() succeeded.
 class Transaction {
  public:
   static base::Result<Transaction> begin(Database& database);

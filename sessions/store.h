@@ -28,6 +28,11 @@ class SpareTable;
 class TokenTable;
 class UpkeepTable;
 
+// Returns where the database of a state directory is.
+inline std::string database_in(const std::string& state_directory) {
+  return state_directory + "/hutch.db";
+}
+
 class Store {
   struct Parts;
   const std::unique_ptr<Parts> parts_;  // first: the references below are to its members

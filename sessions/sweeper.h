@@ -56,7 +56,7 @@ class Sweeper {
   void sweep_session(const Session& session, const Moment& now, bool may_delete);
   void tell_dropped_outputs(const Session& session) const;
   void tell_remade(const std::vector<std::string>& names) const;
-  // After a box of it that may be dead.
+  // Clears up after a box of the session that may be dead.
   void clear_up(const Session& session);
   void sweep_directories(const std::vector<Session>& live, const Moment& now, bool may_delete,
                          const std::stop_token& stop);

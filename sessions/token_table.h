@@ -15,7 +15,7 @@ namespace sessions {
 
 struct StoreFile;
 
-// A bearer token without its secret.
+// A Token is a bearer token without its secret.
 struct Token {
   std::string id;
   std::string principal_id;

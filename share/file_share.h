@@ -41,7 +41,7 @@ class FileShare {
   base::Result<sessions::Share> publish(int source_fd, const PublishRequest& request) const;
 
   [[nodiscard]] std::string stored_path(const sessions::Share& share) const;
-  // Its content, open for reading: nobody changes it any more.
+  // Returns its content, open for reading: nobody changes it any more.
   [[nodiscard]] base::Result<base::UniqueFd> open_stored(const sessions::Share& share) const;
 
   // Ends its links and removes the copy. kNotFound: the principal has no such share.
@@ -66,9 +66,9 @@ class FileShare {
   sessions::UpkeepTable* upkeep_;
 };
 
-// A name for the host: the last component of `wanted`, which is UTF-8, without control characters,
-// those that turn the direction of writing ("gpj.exe" as "exe.jpg"), a leading "." that would hide
-// it or "-" that programs take for an option; at most 200 bytes.
+// Returns a name for the host: the last component of `wanted`, which is UTF-8, without control
+// characters, those that turn the direction of writing ("gpj.exe" as "exe.jpg"), a leading "." that
+// would hide it or "-" that programs take for an option; at most 200 bytes.
 std::string safe_filename(const std::string& wanted);
 
 }  // namespace share

@@ -9,8 +9,8 @@
 
 namespace share {
 
-// kLimit, and says that there is no room for `what`, unless `bytes` more fit into the file system
-// of `directory` and leave 256 MiB, or a sixteenth of a small one.
+// Fails with kLimit, and says that there is no room for `what`, unless `bytes` more fit into the
+// file system of `directory` and leave 256 MiB, or a sixteenth of a small one.
 base::Status check_host_room(const std::string& directory, std::int64_t bytes,
                              const std::string& what);
 

@@ -40,7 +40,7 @@ class ShareFolder {
 // none.
 std::size_t extension_at(std::string_view filename);
 
-// "name.ext" for 1, else "name (2).ext".
+// Returns "name.ext" for 1, else "name (2).ext".
 std::string numbered_filename(const std::string& filename, int number);
 
 }  // namespace share

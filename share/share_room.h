@@ -12,8 +12,9 @@ namespace share {
 inline constexpr std::int64_t kSharesMax = 10'000;  // for each principal
 inline constexpr std::int64_t kPartOfDisk = 10;
 
-// kLimit where the principal has shared as many files as it may, or where `bytes` more would take
-// more than a tenth of the file system, which has `disk_bytes`. The message says what makes room.
+// Fails with kLimit where the principal has shared as many files as it may, or where `bytes` more
+// would take more than a tenth of the file system, which has `disk_bytes`. The message says what
+// makes room.
 base::Status check_share_room(const sessions::Shared& shared, std::int64_t bytes,
                               std::int64_t disk_bytes);
 

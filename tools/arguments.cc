@@ -34,19 +34,16 @@ const char* type_name(Type type) {
   return "";
 }
 
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
-
 base::Status check_string(const Argument& row, const std::string& value) {
-  if (!row.values.empty() &&
-      std::find(row.values.begin(), row.values.end(), value) == row.values.end()) {
-    return invalid(row.name + " must be one of: " + base::join(row.values));
+  if (!row.values.empty() && !base::contains(row.values, value)) {
+    return base::invalid(row.name + " must be one of: " + base::join(row.values));
   }
   if (row.most && value.size() > static_cast<std::size_t>(*row.most)) {
-    return invalid(row.name + " is " + std::to_string(value.size()) + " bytes, at most " +
-                   std::to_string(*row.most) + " are allowed");
+    return base::invalid(row.name + " is " + std::to_string(value.size()) + " bytes, at most " +
+                         std::to_string(*row.most) + " are allowed");
   }
   if (row.required && row.least && value.size() < static_cast<std::size_t>(*row.least)) {
-    return invalid(row.name + " must not be empty");
+    return base::invalid(row.name + " must not be empty");
   }
   return base::done();
 }
@@ -54,8 +51,9 @@ base::Status check_string(const Argument& row, const std::string& value) {
 base::Status check_integer(const Argument& row, const json& value) {
   const auto least = row.least.value_or(0);
   const auto most = row.most.value_or(std::numeric_limits<std::int64_t>::max());
-  const Error wrong = invalid(row.name + " must be a whole number from " + std::to_string(least) +
-                              (row.most ? " to " + std::to_string(most) : " up"));
+  const Error wrong =
+      base::invalid(row.name + " must be a whole number from " + std::to_string(least) +
+                    (row.most ? " to " + std::to_string(most) : " up"));
   if (!value.is_number()) return wrong;
   // JSON writers of some languages print 5 as 5.0.
   const auto real = value.get<double>();
@@ -69,17 +67,17 @@ base::Status check_integer(const Argument& row, const json& value) {
 
 base::Status check_strings(const Argument& row, const json& value) {
   if (row.most && value.size() > static_cast<std::size_t>(*row.most)) {
-    return invalid(row.name + " has " + std::to_string(value.size()) + " entries, at most " +
-                   std::to_string(*row.most) + " are allowed");
+    return base::invalid(row.name + " has " + std::to_string(value.size()) + " entries, at most " +
+                         std::to_string(*row.most) + " are allowed");
   }
   for (const auto& [key, entry] : value.items()) {
-    if (!entry.is_string()) return invalid(row.name + " must hold strings only");
+    if (!entry.is_string()) return base::invalid(row.name + " must hold strings only");
   }
   return base::done();
 }
 
 base::Status check_one(const Argument& row, const json& value) {
-  const Error wrong_type = invalid(row.name + " must be of type " + type_name(row.type));
+  const Error wrong_type = base::invalid(row.name + " must be of type " + type_name(row.type));
   switch (row.type) {
     case Type::kString:
       if (!value.is_string()) return wrong_type;
@@ -151,15 +149,15 @@ json schema_of(const std::vector<Argument>& table) {
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table, const json& given) {
   json values = json::object();
   std::vector<std::string> with_halves;
-  if (!given.is_null() && !given.is_object()) return invalid("arguments must be an object");
+  if (!given.is_null() && !given.is_object()) return base::invalid("arguments must be an object");
   for (const auto& [name, value] : given.items()) {
     const auto row = std::find_if(table.begin(), table.end(),
                                   [&key = name](const Argument& r) { return r.name == key; });
     if (row == table.end()) {
       std::vector<std::string> names;
       for (const Argument& r : table) names.push_back(r.name);
-      return invalid("unknown argument \"" + base::echoed(name) +
-                     "\"; this tool takes: " + base::join(names));
+      return base::invalid("unknown argument \"" + base::echoed(name) +
+                           "\"; this tool takes: " + base::join(names));
     }
     if (value.is_null()) continue;
     json taken = value;
@@ -172,16 +170,17 @@ base::Result<Arguments> check_arguments(const std::vector<Argument>& table, cons
   }
   for (const Argument& row : table) {
     if (row.required && !values.contains(row.name)) {
-      return invalid("missing argument " + row.name + " (" + type_name(row.type) + ")");
+      return base::invalid("missing argument " + row.name + " (" + type_name(row.type) + ")");
     }
   }
   return Arguments(std::move(values), std::move(with_halves));
 }
 
 base::Error half_in_name(const std::string& what) {
-  return invalid(what +
-                 " has half a character (a lone surrogate, such as \\ud83d), which no name can "
-                 "have: send the whole character");
+  return base::invalid(
+      what +
+      " has half a character (a lone surrogate, such as \\ud83d), which no name can "
+      "have: send the whole character");
 }
 
 base::Status check_environment(const std::map<std::string, std::string>& env) {
@@ -189,20 +188,21 @@ base::Status check_environment(const std::map<std::string, std::string>& env) {
   for (const auto& [name, value] : env) {
     const std::string shown = "\"" + base::echoed(name) + "\"";
     if (!is_variable_name(name)) {
-      return invalid("env: " + shown + " is no name of a variable: it has 1 to " +
-                     std::to_string(kVariableNameBytesMax) +
-                     " bytes, and no '=', white space or control characters");
+      return base::invalid("env: " + shown + " is no name of a variable: it has 1 to " +
+                           std::to_string(kVariableNameBytesMax) +
+                           " bytes, and no '=', white space or control characters");
     }
     if (value.find('\0') != std::string::npos) {
-      return invalid("env: the value of " + shown + " holds NUL, which no variable can");
+      return base::invalid("env: the value of " + shown + " holds NUL, which no variable can");
     }
     bytes += name.size() + 1 + value.size() + 1;
   }
   if (bytes <= kEnvironmentBytesMax) return base::done();
-  return invalid("env has " + std::to_string(bytes) + " bytes, at most " +
-                 std::to_string(kEnvironmentBytesMax) +
-                 " are allowed, NAME=value and a NUL for each: put what is large into a file with "
-                 "write_file, and its path into the variable");
+  return base::invalid(
+      "env has " + std::to_string(bytes) + " bytes, at most " +
+      std::to_string(kEnvironmentBytesMax) +
+      " are allowed, NAME=value and a NUL for each: put what is large into a file with "
+      "write_file, and its path into the variable");
 }
 
 bool Arguments::has(const char* name) const { return values_->contains(name); }

@@ -29,7 +29,7 @@ struct Argument {
   bool is_content = false;
 };
 
-// Checked arguments. Absent ones give the fallback.
+// Arguments have been checked. Absent ones give the fallback.
 class Arguments {
  public:
   explicit Arguments(base::JsonValue values, std::vector<std::string> with_halves = {})
@@ -52,11 +52,11 @@ class Arguments {
   std::vector<std::string> with_halves_;  // their names
 };
 
-// The tool's inputSchema: a flat object.
+// Returns the tool's inputSchema: a flat object.
 nlohmann::json schema_of(const std::vector<Argument>& table);
 
-// kInvalid on the first thing that is wrong, saying what would be right. An argument that is null
-// counts as absent: some clients fill in every optional one.
+// Fails with kInvalid on the first thing that is wrong, saying what would be right. An argument
+// that is null counts as absent: some clients fill in every optional one.
 base::Result<Arguments> check_arguments(const std::vector<Argument>& table,
                                         const nlohmann::json& given);
 
@@ -69,7 +69,7 @@ base::Error half_in_name(const std::string& what);
 inline constexpr std::size_t kEnvironmentBytesMax = 48 * 1024;
 inline constexpr std::size_t kVariableNameBytesMax = 200;
 
-// kInvalid for variables with which nothing could start, saying what would be right.
+// Fails with kInvalid for variables with which nothing could start, saying what would be right.
 base::Status check_environment(const std::map<std::string, std::string>& env);
 
 }  // namespace tools

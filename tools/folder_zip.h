@@ -32,7 +32,7 @@ base::Result<FolderZip> zip_folder(const sandbox::files::BoxFiles& files, const 
                                    const std::string& directory, const ZipBounds& bounds,
                                    const std::stop_token& gone);
 
-// For whoever gets it: "3 entries are not in it: ..."; empty: all are.
+// Tells whoever gets it: "3 entries are not in it: ..."; empty: all are.
 std::string told_of_left_out(const FolderZip& zip);
 // Names these: " (a, b and 1 more)"; empty: there are none.
 std::string named_left_out(const FolderZip& zip);

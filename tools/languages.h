@@ -12,7 +12,7 @@ namespace tools {
 // ask for nothing special.
 std::vector<std::string> languages_there(const sessions::ManagerConfig& config);
 
-// "Python, SQL or bash"
+// Returns "Python, SQL or bash".
 std::string words_of_languages(const std::vector<std::string>& languages);
 
 }  // namespace tools

@@ -56,8 +56,8 @@ base::Result<sessions::RunState> wait_for_end(const Services& services,
 base::Result<Seen> run_to_its_end(const Services& services, const sessions::Session& session,
                                   sandbox::RunRequest request, const std::stop_token& gone);
 
-// For a shell: the program of these words, in a directory (empty: where the shell is), which leaves
-// the shell as it is. kInvalid: no program has such words.
+// Returns, for a shell, the program of these words, in a directory (empty: where the shell is),
+// which leaves the shell as it is. kInvalid: no program has such words.
 base::Result<std::string> command_line(const std::vector<std::string>& words,
                                        const std::string& cwd);
 

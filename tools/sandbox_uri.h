@@ -19,7 +19,7 @@ struct SandboxUri {
 // `path` is absolute.
 std::string sandbox_uri(std::string_view authority, std::string_view path);
 
-// The id in the path of what was shared.
+// Returns the id in the path of what was shared.
 std::string shared_id_of(const std::string& path);
 
 // Returns nothing for another scheme, a query or fragment, a wrong escape, NUL, or no path.

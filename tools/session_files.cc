@@ -102,7 +102,7 @@ base::Result<WrittenFile> write_into(const Services& services, const sessions::S
   auto written = behind ? TRY(files_in(std::move(behind->root), session)
                                   .write(behind->path, content, mode, {}, attributes))
                         : TRY(files.write(path, content, mode, {}, attributes));
-  if (behind) written.path = "/workspace" + written.path;
+  if (behind) written.path = sandbox::kWorkspace + written.path;
   auto record = TRY(record_written(services, session, files, written, content));
   return WrittenFile{std::move(written), std::move(record)};
 }

@@ -23,7 +23,7 @@ sandbox::files::BoxFiles files_in(base::UniqueFd root, const sessions::Session& 
 base::Result<sandbox::files::BoxFiles> files_of(const Services& services,
                                                 const sessions::Session& session);
 
-// For a file of the session that is to become so much larger: returns its room, held until the file
+// Returns the room for a file of the session that is to become so much larger, held until the file
 // is written, while `services` and `session` are there; null where it needs none. kLimit: it would
 // not fit. What lies in a folder of the host is not counted.
 base::Result<std::shared_ptr<const void>> take_disk_room(const Services& services,

@@ -91,7 +91,7 @@ json structured_session(const sessions::SessionState& state) {
     value["isolation"] = sandbox::layers_to_json(isolation);
     value["enforcement"] = sandbox::enforcement_to_json(sandbox::enforcement_of(isolation));
   }
-  if (session.working_directory != sessions::kWorkspace) {
+  if (session.working_directory != sandbox::kWorkspace) {
     value["working_directory"] = session.working_directory;
   }
   if (const auto over = sessions::ends_at_ms(session)) value["ends_at"] = base::to_rfc3339(*over);

@@ -1,6 +1,5 @@
 #include "tools/session_wishes.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,18 +19,14 @@ using nlohmann::json;
 
 namespace {
 
-Error invalid_wish(const std::string& message) {
-  return base::error(Error::Kind::kInvalid, message);
-}
-
 // Whoever misspells a key would believe that it holds.
 base::Status check_keys(const json& value, const std::string& what,
                         const std::vector<std::string>& known) {
-  if (!value.is_object()) return invalid_wish(what + " must be an object");
+  if (!value.is_object()) return base::invalid(what + " must be an object");
   for (const auto& [key, member] : value.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    return invalid_wish("unknown key " + what + "." + base::echoed(key) +
-                        "; there are: " + base::join(known));
+    if (base::contains(known, key)) continue;
+    return base::invalid("unknown key " + what + "." + base::echoed(key) +
+                         "; there are: " + base::join(known));
   }
   return base::done();
 }
@@ -44,9 +39,9 @@ base::Result<Texts> texts_in(const json& value, const std::string& what, const c
   const auto member = value.find(key);
   if (member == value.end() || (allowed_null && member->is_null())) return Texts();
   const Error malformed =
-      invalid_wish(what + "." + key + " must be an array of " +
-                   (allowed_null ? "strings, at most " + std::to_string(most)
-                                 : "at most " + std::to_string(most) + " strings"));
+      base::invalid(what + "." + key + " must be an array of " +
+                    (allowed_null ? "strings, at most " + std::to_string(most)
+                                  : "at most " + std::to_string(most) + " strings"));
   if (!member->is_array() || member->size() > most) return malformed;
   std::vector<std::string> texts;
   for (const json& entry : *member) {
@@ -64,7 +59,7 @@ base::Result<sessions::NetworkWish> network_wish(const json& value) {
   TRY(check_keys(value, "network", {"allow", "block_outbound", "credentials", "deny_addresses"}));
   const json block = value.value("block_outbound", json(false));
   if (!block.is_boolean() && !block.is_null()) {
-    return invalid_wish("network.block_outbound must be true or false");
+    return base::invalid("network.block_outbound must be true or false");
   }
   wish.blocks_outbound = block == json(true);
   const auto credentials =

@@ -14,12 +14,12 @@ inline constexpr std::size_t kListCharacters = 58'000;
 // Bytes that are no UTF-8 become U+FFFD each. NUL and other control characters stay.
 std::string to_utf8(std::string_view bytes);
 
-// Length of the valid character of UTF-8 at the start of `bytes`, of which there is one at least; 0
-// when there is none.
+// Returns the length of the valid character of UTF-8 at the start of `bytes`, of which there is one
+// at least; 0 when there is none.
 std::size_t character_size(std::string_view bytes);
 
-// For a line of text: control characters, with which a name could forge other lines or steer a
-// terminal, become \n, \t or \xHH.
+// Returns the text for one line: control characters, with which a name could forge other lines or
+// steer a terminal, become \n, \t or \xHH.
 std::string one_line(std::string_view text);
 
 // Returns a time of base::to_rfc3339() without what is behind its seconds, as texts have it.
@@ -41,7 +41,8 @@ std::string left_out_line(std::size_t bytes);
 // Bytes that this line has at most.
 inline constexpr std::size_t kLeftOutLineBytes = 50;
 
-// The longest prefix of at most `bytes_max` bytes that does not end inside a character.
+// Returns the size of the longest prefix of at most `bytes_max` bytes that does not end inside a
+// character.
 std::size_t whole_characters(std::string_view bytes, std::size_t bytes_max);
 
 // Returns how many bytes at the start of `bytes` are the rest of a character that began earlier.

@@ -22,11 +22,11 @@ struct Services : sessions::Services {
   mcp::Changes* changes = nullptr;  // to be told of a new share or output; null: nobody is
   // Returns what links to files begin with. Empty, or null itself: no server is reached by links.
   std::function<std::string()> public_url = nullptr;
-  // The folder of the person at this machine, who is the client. Null: clients may be on other
-  // machines, and are told no path of this one.
+  // This is the folder of the person at this machine, who is the client. Null: clients may be on
+  // other machines, and are told no path of this one.
   const share::ShareFolder* folder = nullptr;
-  // The words by which a person starts this hutch in a shell: where clients may be on other
-  // machines, its name alone, since they are told no path of this one.
+  // These are the words by which a person starts this hutch in a shell: where clients may be on
+  // other machines, its name alone, since they are told no path of this one.
   std::string command = "hutch";
   bool public_ports = false;  // sessions made for it let in whoever knows an address
 };
@@ -39,8 +39,8 @@ class ChangeWatch;
 class RunTasks;
 class SandboxResources;
 
-// Everything the server offers: tools in their fixed order, prompts, resources, tasks. Added before
-// the first connection; lives until the last one has gone.
+// An Offer is everything the server offers: tools in their fixed order, prompts, resources, tasks.
+// It is added before the first connection, and lives until the last one has gone.
 class Offer {
  public:
   Offer(mcp::Server& server, Services services);

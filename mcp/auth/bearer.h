@@ -15,7 +15,7 @@ enum class NoBearer {
   kMalformed,  // the Bearer scheme, but no token as RFC 6750 has them
 };
 
-// The token within `authorization`, the value of the header.
+// Returns the token within `authorization`, the value of the header.
 std::variant<std::string_view, NoBearer> read_bearer(std::string_view authorization);
 
 }  // namespace mcp::auth

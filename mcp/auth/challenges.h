@@ -26,7 +26,7 @@ class Challenges {
   // Refuses a token that may do less than what was asked for; `scopes` are all that this needs.
   [[nodiscard]] Challenge insufficient_scope(std::string_view why,
                                              const std::vector<std::string>& scopes) const;
-  // Not the client's fault: nothing can be checked now.
+  // It is not the client's fault: nothing can be checked now.
   [[nodiscard]] static Challenge unavailable(std::string_view why);
 
  private:

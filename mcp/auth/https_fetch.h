@@ -19,7 +19,8 @@ struct FetchBounds {
 // Returns nothing for an https URL, or an http one of this machine's loopback.
 std::optional<Refusal> check_fetch_url(const std::string& url);
 
-// The body of a 200; anything else is refused. REQUIRES: check_fetch_url(url) had nothing to say.
+// Returns the body of a 200; anything else is refused. REQUIRES: check_fetch_url(url) had nothing
+// to say.
 std::variant<std::string, Refusal> fetch(const std::string& url, const FetchBounds& bounds = {});
 
 }  // namespace mcp::auth

@@ -41,11 +41,11 @@ inline constexpr std::size_t kSubjectBytesMax = 1024;
 std::optional<Refusal> check_claims(const nlohmann::json& claims, const Expected& expected,
                                     double now);
 
-// The scopes granted: "scope", separated by spaces, or "scp", that or an array.
+// Returns the scopes granted: "scope", separated by spaces, or "scp", that or an array.
 std::vector<std::string> scopes_of(const nlohmann::json& claims);
 
-// Scheme and host in lower case, no default port, no slash at the end: two spellings of one
-// resource give the same.
+// Returns scheme and host in lower case, with no default port and no slash at the end: two
+// spellings of one resource give the same.
 std::string canonical_resource(std::string_view url);
 
 }  // namespace mcp::auth

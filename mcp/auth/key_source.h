@@ -25,21 +25,22 @@ inline constexpr std::chrono::seconds kKeysGoodFor{24 * 3600};  // then used no 
 inline constexpr std::chrono::seconds kFetchEvery{30};          // at most
 inline constexpr std::chrono::seconds kFirstFetchEvery{5};      // while there are none at all
 
-// The usable keys of a JSON Web Key Set (RFC 7517 section 5); others in it are passed over.
+// Returns the usable keys of a JSON Web Key Set (RFC 7517 section 5); others in it are passed over.
 std::variant<std::vector<PublicKey>, Refusal> read_key_set(std::string_view text);
 
 class KeySource {
  public:
-  // The text of a key set, or why there is none; called by one thread at a time. May take seconds.
+  // Returns the text of a key set, or why there is none; it is called by one thread at a time, and
+  // may take seconds.
   using Fetch = std::function<std::variant<std::string, Refusal>()>;
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
   using FaultHook = std::function<void(const std::string& what)>;
 
   KeySource(Fetch fetch, FaultHook on_fault, Clock clock = std::chrono::steady_clock::now);
 
-  // The keys that can have signed the token: of its algorithm, with its key id; for a token without
-  // one the only key of the algorithm. Nothing when the issuer's keys cannot be had. From any
-  // thread.
+  // Returns the keys that can have signed the token: of its algorithm, with its key id; for a token
+  // without one the only key of the algorithm. Nothing when the issuer's keys cannot be had. It may
+  // be called from any thread.
   std::optional<std::vector<PublicKey>> keys_for(const Jwt& jwt);
 
  private:

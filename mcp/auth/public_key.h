@@ -27,7 +27,7 @@ class PublicKey {
 
   [[nodiscard]] Algorithm algorithm() const { return algorithm_; }
   [[nodiscard]] const std::optional<std::string>& id() const { return id_; }
-  // True when `signature` is this key's, of these bytes. From any thread.
+  // Returns true when `signature` is this key's, of these bytes. It may be called from any thread.
   [[nodiscard]] bool verifies(std::string_view bytes, std::string_view signature) const;
 
  private:

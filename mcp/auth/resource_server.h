@@ -42,7 +42,7 @@ struct Subject {
 
 class ResourceServer {
  public:
-  // In seconds since the epoch.
+  // Returns seconds since the epoch.
   using WallClock = std::function<double()>;
   static double now();
 
@@ -54,15 +54,16 @@ class ResourceServer {
   std::variant<Subject, Challenge> check(std::string_view token);
 
   [[nodiscard]] const Challenges& challenges() const { return challenges_; }
-  // All that changing something needs.
+  // Returns all scopes that changing something needs.
   [[nodiscard]] std::vector<std::string> all_scopes() const;
   [[nodiscard]] const std::vector<std::string>& metrics_scopes() const {
     return options_.metrics_scopes;
   }
 
-  // The protected-resource metadata, to be served to everybody at metadata_paths().
+  // Returns the protected-resource metadata, to be served to everybody at metadata_paths().
   [[nodiscard]] nlohmann::json metadata() const;
-  // "/.well-known/oauth-protected-resource" with the path of the resource behind it, and without.
+  // Returns "/.well-known/oauth-protected-resource" with the path of the resource behind it, and
+  // without.
   [[nodiscard]] std::vector<std::string> metadata_paths() const;
 
  private:

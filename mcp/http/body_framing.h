@@ -25,7 +25,8 @@ class ChunkCheck {
  public:
   explicit ChunkCheck(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // The next bytes of the body as they came. False when they are no chunks, or too much.
+  // Takes the next bytes of the body as they came. Returns false when they are no chunks, or too
+  // much.
   bool feed(std::string_view bytes);
   [[nodiscard]] bool too_large() const { return too_large_; }
   [[nodiscard]] bool complete() const { return state_ == State::kEnd; }

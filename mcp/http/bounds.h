@@ -9,7 +9,7 @@
 namespace mcp::http {
 
 struct Bounds {
-  // A request's head.
+  // These bound a request's head.
   std::size_t head_bytes = 32U << 10;
   std::size_t target_bytes = 2U << 10;  // in the request line
   std::size_t header_bytes = 8U << 10;  // one line
@@ -17,7 +17,7 @@ struct Bounds {
   std::chrono::milliseconds head_patience{15'000};  // from its first byte to its last
   std::chrono::milliseconds idle_patience{75'000};  // for the first byte
 
-  // Its body.
+  // These bound its body.
   std::size_t body_bytes = 112U << 20;  // a write_file of 16 MiB, every byte of it escaped
   // All bodies together may take this; beyond it, who takes more than an equal part gives way:
   std::size_t bodies_bytes = 512U << 20;            // all that are being read or answered, beyond

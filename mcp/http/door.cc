@@ -1,6 +1,5 @@
 #include "mcp/http/door.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <variant>
@@ -33,20 +32,16 @@ std::string host_name(std::string_view host) {
   return base::lower(host);
 }
 
-bool is_own_name(const std::string& name) {
-  return std::find(kOwnNames.begin(), kOwnNames.end(), name) != kOwnNames.end();
-}
+bool is_own_name(const std::string& name) { return base::contains(kOwnNames, name); }
 
 // Returns the headers that a script may send: all known ones, and each Mcp-Param-* that it wants
 // to.
 std::string allowed_headers(std::string_view wanted) {
   std::string allowed = base::join(kRequestHeaders);
-  while (!wanted.empty()) {
-    const std::size_t comma = std::min(wanted.find(','), wanted.size());
-    std::string name = base::lower(wanted.substr(0, comma));
+  for (const std::string_view piece : base::split(wanted, ',')) {
+    std::string name = base::lower(piece);
     std::erase(name, ' ');
-    if (name.starts_with(kParameterHeader)) allowed += ", " + name;
-    wanted.remove_prefix(std::min(comma + 1, wanted.size()));
+    if (name.starts_with(kParameterHeader)) base::append_part(allowed, name);
   }
   return allowed;
 }
@@ -63,12 +58,8 @@ std::string host_label(std::string_view host) {
 
 namespace {
 
-bool contains(const std::vector<std::string>& list, std::string_view wanted) {
-  return std::find(list.begin(), list.end(), wanted) != list.end();
-}
-
 bool name_is_allowed(const DoorNames& names, const std::string& name) {
-  return is_own_name(name) || contains(names.allow_hosts, name);
+  return is_own_name(name) || base::contains(names.allow_hosts, name);
 }
 
 bool host_is_allowed(const DoorNames& names, const Request& request) {
@@ -90,7 +81,7 @@ bool origin_is_allowed(const DoorNames& names, const Request& request) {
   const auto [begin, end] = request.headers.equal_range("Origin");
   if (begin == end) return true;  // no browser
   if (std::next(begin) != end) return false;
-  if (contains(names.allow_origins, begin->second)) return true;
+  if (base::contains(names.allow_origins, begin->second)) return true;
   const std::string host(request.header("Host"));
   // A page of a session's own server: its origin is no other's.
   const bool has_label = label_is_allowed(names, host);
@@ -176,7 +167,7 @@ bool Door::check_place(const Request& request, Response& refusal, bool any_host)
   refusal = {};
   refusal.status = 204;
   refusal.headers = {{"Allow", kMethods}};
-  if (contains(known->allow_origins, request.header("Origin"))) {
+  if (base::contains(known->allow_origins, request.header("Origin"))) {
     refusal.headers.emplace_back("Access-Control-Allow-Methods", kMethods);
     refusal.headers.emplace_back("Access-Control-Allow-Headers",
                                  allowed_headers(request.header("Access-Control-Request-Headers")));
@@ -202,7 +193,7 @@ std::optional<auth::Challenge> Door::check_token(Request& request) const {
 
 void Door::add_cross_origin(const Request& request, Response& response) const {
   const std::string_view origin = request.header("Origin");
-  if (!contains(names()->allow_origins, origin)) return;
+  if (!base::contains(names()->allow_origins, origin)) return;
   response.headers.emplace_back("Access-Control-Allow-Origin", origin);
   response.headers.emplace_back("Access-Control-Expose-Headers", kExposed);
   response.headers.emplace_back("Vary", "Origin");

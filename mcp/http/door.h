@@ -17,7 +17,8 @@ namespace mcp::http {
 // These may be changed while requests are answered.
 struct DoorNames {
   std::vector<std::string> allow_origins;  // "https://app.example.org"
-  // Names that Host may give, without a port, beside those of this machine; empty: `any_host`.
+  // These are names that Host may give, without a port, beside those of this machine; empty:
+  // `any_host`.
   std::vector<std::string> allow_hosts;
   bool any_host = false;  // the proxy in front has looked at it, or nobody comes by name
 };
@@ -33,8 +34,8 @@ class Door {
   // They hold from now on, in place of those that it was made with. Any thread may say so.
   void change_names(DoorNames names);
 
-  // False: `refusal` says why, or answers a browser that asks beforehand. `any_host`: nothing of
-  // what is asked for here depends on the name by which it was found.
+  // Returns false when `refusal` says why, or answers a browser that asks beforehand. `any_host`:
+  // nothing of what is asked for here depends on the name by which it was found.
   bool check_place(const Request& request, Response& refusal, bool any_host = false) const;
   // Puts the principal into `request`; or why there is none.
   std::optional<auth::Challenge> check_token(Request& request) const;
@@ -49,8 +50,9 @@ class Door {
   std::shared_ptr<const DoorNames> names_;
 };
 
-// "3000-session-k2" of the host "3000-session_k2.example.org:80"; empty: it has no such first
-// label. Names of this kind below one that is allowed are allowed, since who has that one has them.
+// Returns "3000-session-k2" for the host "3000-session_k2.example.org:80"; empty when it has no
+// such first label. Names of this kind below one that is allowed are allowed, since who has that
+// one has them.
 std::string host_label(std::string_view host);
 
 // Makes a JSON-RPC error without id, for what has no request to answer.

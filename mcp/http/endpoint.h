@@ -12,7 +12,7 @@
 #include "mcp/http/door.h"
 #include "mcp/http/message.h"
 #include "mcp/http/metrics.h"
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 
 namespace mcp::http {
 
@@ -24,7 +24,7 @@ class Endpoint final : public Handler {
         may_ask;  // null: all may
     // Does the work for a principal on another thread. False: too much waits.
     std::function<bool(const std::string& principal_id, std::function<void()> work)> run;
-    // In how many seconds a principal may call again that calls too often; may be null.
+    // Returns in how many seconds a principal may call again that calls too often; it may be null.
     std::function<std::optional<int>(const std::string& principal_id)> too_often;
     std::shared_ptr<FairBudget> waiting_bytes;  // bodies that wait for it
     std::function<void(const AccessRecord&)> on_access;

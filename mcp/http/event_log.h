@@ -17,7 +17,7 @@
 
 namespace mcp::http {
 
-// Safe from many threads.
+// It is safe from many threads.
 class EventLog {
  public:
   struct Limits {
@@ -36,7 +36,7 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  // A new stream without a reader.
+  // Opens a new stream without a reader.
   std::uint64_t open();
   void append(std::uint64_t stream, const std::string& message);
   // Sends the message when there is a reader that keeps up; never keeps it.
@@ -47,7 +47,7 @@ class EventLog {
   // Sends to `reader` the events after `last` that are kept, and then those that come; closes the
   // reader before it. `prime`: `reader` gets an id to resume from at once.
   void attach(const EventId& last, std::shared_ptr<Stream> reader, bool prime);
-  // False: attach() would leave something out, or there is no such stream.
+  // Returns false when attach() would leave something out, or there is no such stream.
   [[nodiscard]] bool can_attach(const EventId& last) const;
   // Returns whether the stream has ended, and `last` was its last event.
   [[nodiscard]] bool is_over(const EventId& last) const;

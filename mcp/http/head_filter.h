@@ -12,7 +12,7 @@ namespace mcp::http {
 struct FilteredHead {
   int refusal = 0;   // HTTP status; 0: fine
   std::string text;  // for the library
-  // The header Range, which the library would act on in a way of its own; empty: none.
+  // This is the header Range, which the library would act on in a way of its own; empty: none.
   std::string range;
 };
 

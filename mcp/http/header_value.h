@@ -11,8 +11,8 @@ namespace mcp::http {
 // A header may have such text: it holds no control character but the tab, so neither CR nor LF.
 bool is_text(std::string_view value);
 
-// Trimmed; nothing for base64 that is none, as base::from_base64() has it. Text that only begins
-// like base64 stands for itself.
+// Returns the value trimmed; nothing for base64 that is none, as base::from_base64() has it. Text
+// that only begins like base64 stands for itself.
 std::optional<std::string> decode_header_value(std::string_view value);
 
 }  // namespace mcp::http

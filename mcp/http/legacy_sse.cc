@@ -54,7 +54,7 @@ struct SseSession final : LegacySession {
 
 LegacySse::LegacySse(TransportParts parts)
     : parts_(std::move(parts)),
-      sessions_(std::make_shared<SessionTable>(parts_.session_limits, parts_.session_ended)) {}
+      sessions_(std::make_shared<LegacySessions>(parts_.session_limits, parts_.session_ended)) {}
 
 Response LegacySse::open(const Request& request) {
   if (sessions_->count() >= parts_.session_limits.sessions) {

@@ -5,13 +5,13 @@
 
 #include <memory>
 
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 #include "mcp/http/message.h"
 #include "mcp/http/transport_parts.h"
 
 namespace mcp::http {
 
-// Safe from many threads. Requests have passed the door.
+// It is safe from many threads. Requests have passed the door.
 class LegacySse {
  public:
   static constexpr const char* kStreamPath = "/sse";
@@ -22,12 +22,12 @@ class LegacySse {
   Response open(const Request& request);  // GET kStreamPath
   Response post(const Request& request);  // POST kPostPath?sessionId=...
 
-  [[nodiscard]] SessionTable& sessions() { return *sessions_; }
+  [[nodiscard]] LegacySessions& sessions() { return *sessions_; }
 
  private:
   const TransportParts parts_;
   // Streams that are still open may outlive this.
-  const std::shared_ptr<SessionTable> sessions_;
+  const std::shared_ptr<LegacySessions> sessions_;
 };
 
 }  // namespace mcp::http

@@ -17,7 +17,7 @@
 
 namespace mcp::http {
 
-// The body of a request comes from a BodySource. Used by one thread.
+// The body of a request comes from a BodySource. It is used by one thread.
 class BodySource {
  public:
   virtual ~BodySource() = default;
@@ -40,16 +40,17 @@ struct Answer {
   bool keep_alive = false;                                    // another request may follow
   FileBody file = {};                                         // follows `bytes`
   std::function<void(std::shared_ptr<Stream>)> start_stream;  // set: the body goes on
-  // Set: nothing else is. Called once, it gives the answer to `done` later, on any thread.
+  // When it is set, nothing else is. Called once, it gives the answer to `done` later, on any
+  // thread.
   std::function<void(std::function<void(Answer)> done)> later;
   std::function<void(Taken connection)> take_over = nullptr;  // set: nothing else is
   std::optional<Request> put_off = {};  // set: nothing else is; the source is not to be read now
 };
 
-// True when the library percent-decodes header values: filter_head() has to know.
+// Returns true when the library percent-decodes header values: filter_head() has to know.
 bool library_decodes_header_values();
 
-// "a=1&b=2", each part percent-encoded; of a name that is there twice the first.
+// Parses "a=1&b=2", each part percent-encoded; of a name that is there twice the first.
 std::map<std::string, std::string> parse_query(std::string_view text);
 
 // Answers a request that was put off, and that there is no room for: as `handler` refuses it with

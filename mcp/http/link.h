@@ -63,7 +63,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // Returns whom a request counts for whose principal is not known, see network_of().
   [[nodiscard]] const std::string& asker_of_unknown() const { return asker_of_unknown_; }
 
-  // By the thread that polls:
+  // These are called by the thread that polls:
   void on_event(std::uint32_t events);
   void on_time(Clock::time_point now);  // now and then
   // Ends it when nothing of a request has come. False: it is in use.
@@ -78,7 +78,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   // Ends it whatever it does.
   void end();
 
-  // By the thread that serves, between serve() and finish() or refuse():
+  // These are called by the thread that serves, between serve() and finish() or refuse():
   std::string take_head();
   std::size_t take_body(char* bytes, std::size_t size);  // bytes that have come with the head
   void belongs_to(const std::string& principal_id);
@@ -89,7 +89,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   void give_away(const std::string& head, const std::function<void(Taken)>& take_over);
   void refuse(int status, const std::string& request_id);
 
-  // Once it streams:
+  // These are called once it streams:
   bool send(std::string bytes) override;
   bool send_patiently(std::string bytes) override;
   [[nodiscard]] bool has_room() const override;
@@ -114,7 +114,7 @@ class Link final : public Stream, public std::enable_shared_from_this<Link> {
   bool send(std::string bytes, Lock& lock);
   bool queue(std::string bytes);
   void flush(Lock& lock);
-  // False: it goes on when the client has taken more, or has ended.
+  // Returns false when it goes on once the client has taken more, or has ended.
   bool send_file(Lock& lock);
   void flush_file();
   void take_more(std::size_t bytes);

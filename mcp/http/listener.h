@@ -13,11 +13,11 @@ struct Address {
   std::string host;       // numeric, without brackets
   int port = 0;           // 0: any that is free
   [[nodiscard]] bool is_unix() const { return !unix_path.empty(); }
-  // True for a Unix socket too: nobody on another machine reaches it.
+  // Returns true for a Unix socket too: nobody on another machine reaches it.
   [[nodiscard]] bool is_loopback() const;
 };
 
-// "127.0.0.1:8931", "[::1]:8931", "localhost:8931" or "unix:/path". Names are not looked up.
+// Parses "127.0.0.1:8931", "[::1]:8931", "localhost:8931" or "unix:/path". Names are not looked up.
 std::optional<Address> parse_address(std::string_view text);
 
 // Owns the listening descriptor, and the file of a Unix socket.

@@ -31,10 +31,11 @@ struct NameLess {
   }
 };
 
-// Names without regard to case; values without the white space around them, never with CR or LF.
+// Headers have names without regard to case, and values without the white space around them, never
+// with CR or LF.
 using Headers = std::multimap<std::string, std::string, NameLess>;
 
-// RFC 7578.
+// A Part is one of RFC 7578.
 struct Part {
   std::string name;
   std::string filename;  // empty: it is no file
@@ -66,7 +67,7 @@ struct Request {
   [[nodiscard]] bool has_header(std::string_view name) const { return headers.contains(name); }
 };
 
-// The body of a response that goes on after its headers. Safe from any thread.
+// A Stream is the body of a response that goes on after its headers. Safe from any thread.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -77,25 +78,25 @@ class Stream {
   // Waits until the client has taken most of what waits for it, or had the time to, then sends as
   // send() does. The time begins anew each time that the client has taken all.
   virtual bool send_patiently(std::string bytes) = 0;
-  // False: what may be dropped should be, since the client does not keep up.
+  // Returns false when a message that may be dropped should be, since the client does not keep up.
   [[nodiscard]] virtual bool has_room() const = 0;
   // Ends the response once everything has left.
   virtual void close() = 0;
   // Ends it at once as one that is not whole: its client hears of a broken connection.
   virtual void break_off() = 0;
-  // Called once, on any thread, when the client has gone or was given up, be it before this.
-  // Not called after close().
+  // The callback is called once, on any thread, when the client has gone or was given up, be it
+  // before this. Not called after close().
   virtual void on_gone(std::function<void()> callback) = 0;
 };
 
-// A part of an open file, as a body: the kernel sends it, and no memory holds it.
+// A FileBody is a part of an open file, as a body: the kernel sends it, and no memory holds it.
 struct FileBody {
   std::shared_ptr<const base::UniqueFd> file;  // null: none
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
 };
 
-// A connection that is no longer ours, and what has come on it.
+// A Taken is a connection that is no longer ours, and what has come on it.
 struct Taken {
   base::UniqueFd fd;  // does not block
   std::string head;   // the request's, with its blank line
@@ -108,11 +109,13 @@ struct Response {
   std::string content_type;  // needed where there is a body
   std::string body;
   FileBody file = {};  // in place of `body`
-  // When set there is no body: called once the headers are out.
+  // When it is set there is no body: it is called once the headers are out.
   std::function<void(std::shared_ptr<Stream> stream)> start_stream;
-  // When set, nothing else is: called once, it gives the response to `done` later, on any thread.
+  // When it is set, nothing else is: called once, it gives the response to `done` later, on any
+  // thread.
   std::function<void(std::function<void(Response)> done)> later;
-  // When set, nothing else is: called once, unless the client has gone, and is not to wait.
+  // When it is set, nothing else is: it is called once, unless the client has gone, and is not to
+  // wait.
   std::function<void(Taken connection)> take_over = nullptr;
 };
 

@@ -15,7 +15,7 @@ namespace mcp::http {
 std::string metric(const std::string& name, const std::string& type, const std::string& help,
                    double value);
 
-// Safe from many threads.
+// It is safe from many threads.
 class RequestMetrics {
  public:
   // `route` is one of few: never what a client wrote.

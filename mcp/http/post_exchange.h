@@ -69,7 +69,8 @@ class PostExchange final : public Exchange {
   bool ended_ = false;
 };
 
-// Straight to the client: the events of a modern request, which cannot be resumed.
+// A DirectSink goes straight to the client: the events of a modern request, which cannot be
+// resumed.
 class DirectSink final : public EventSink {
  public:
   void put(const std::string& message) override;
@@ -85,7 +86,7 @@ class DirectSink final : public EventSink {
   bool finished_ = false;
 };
 
-// Into the log of a legacy session, from where the client reads it.
+// A LoggedSink writes into the log of a legacy session, from where the client reads it.
 class LoggedSink final : public EventSink {
  public:
   explicit LoggedSink(std::shared_ptr<EventLog> log)

@@ -46,12 +46,12 @@ struct Route {
   // Says, as this API does, what was refused before `answer` was asked; null: as an error of
   // JSON-RPC.
   std::function<Response(int status, const std::string& message)> refusal = nullptr;
-  // Set: `answer` is not. Once the head has been let in, the connection is this one's, which is
-  // called on a thread for `work`.
+  // When it is set, `answer` is not. Once the head has been let in, the connection is this one's,
+  // which is called on a thread for `work`.
   std::function<void(const Request& head, Taken connection)> tunnel = nullptr;
-  // Set: it is there at hosts with such a first label (door.h), where nothing else is: what answers
-  // at them is of another origin than this server. Without a path it is there alone, and answers
-  // whatever is asked.
+  // When it is set, the route is there at hosts with such a first label (door.h), where nothing
+  // else is: what answers at them is of another origin than this server. Without a path it is there
+  // alone, and answers whatever is asked.
   std::function<bool(const std::string& label)> takes_label = nullptr;
   // It is answered whatever name Host has: probes ask by address, or by a name of their own.
   bool any_host = false;

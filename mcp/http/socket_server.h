@@ -38,7 +38,7 @@ class SocketServer final : private LinkHost {
   // that come late are for nobody.
   void stop();
 
-  // No new connections, no further request on the open ones; idle ones end.
+  // Takes no new connections and no further request on the open ones; idle ones end.
   void drain();
   // Waits, after drain(), until each request that had come by then is answered, or its answer
   // streams, or time is up.
@@ -53,7 +53,7 @@ class SocketServer final : private LinkHost {
   using Clock = Link::Clock;
 
   void poll_events(const std::stop_token& stop);
-  // False when nobody waits any longer.
+  // Returns false when nobody waits any longer.
   bool accept_some();
   void add(int fd, std::string peer);
   void pause_accepting();

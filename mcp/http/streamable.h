@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 #include "mcp/http/message.h"
 #include "mcp/http/post_exchange.h"
 #include "mcp/http/transport_parts.h"
@@ -18,14 +18,14 @@
 
 namespace mcp::http {
 
-// Safe from many threads. Requests have passed the door.
+// It is safe from many threads. Requests have passed the door.
 class Streamable {
  public:
   explicit Streamable(TransportParts parts);
 
   Response answer(const Request& request);
 
-  [[nodiscard]] SessionTable& sessions() { return sessions_; }
+  [[nodiscard]] LegacySessions& sessions() { return sessions_; }
   // Ends the streams that wait for something to happen, and says so on them. Whoever goes away
   // from now on has cancelled nothing.
   void stop();
@@ -39,7 +39,7 @@ class Streamable {
                            const std::shared_ptr<LegacySession>& session);
   Response get(const Request& request);
   Response remove(const Request& request);
-  // Null: `refusal` says why.
+  // Returns null when `refusal` says why.
   std::shared_ptr<LegacySession> session_of(const Request& request, Response& refusal);
   bool is_polled(const Inbound& inbound) const;
   // Sends `reader` what is on the stream of the log after `from`, and what comes, for as long as
@@ -50,7 +50,7 @@ class Streamable {
   std::optional<nlohmann::json> wait(PostExchange& exchange);
 
   const TransportParts parts_;
-  SessionTable sessions_;
+  LegacySessions sessions_;
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;

@@ -10,7 +10,7 @@
 #include "mcp/auth/authenticator.h"
 #include "mcp/http/budget.h"
 #include "mcp/http/keep_alive.h"
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 #include "mcp/http/message.h"
 #include "mcp/inbound.h"
 #include "mcp/message.h"
@@ -21,11 +21,11 @@ namespace mcp::http {
 struct TransportParts {
   const Server& server;
   RunWork run;  // for calls
-  // In how many seconds a principal may call again that calls too often; may be null.
+  // Returns in how many seconds a principal may call again that calls too often; it may be null.
   std::function<std::optional<int>(const std::string& principal_id)> too_often;
   auth::Authorizer authorize;  // may be null
   KeepAlive& keep_alive;
-  SessionTable::Limits session_limits;
+  LegacySessions::Limits session_limits;
   std::shared_ptr<FairBudget> open_messages;  // requests whose calls are open or waiting
   std::shared_ptr<Budget> logs;               // all sessions' together
   ConnectionEnded session_ended;

@@ -47,7 +47,7 @@ const Format* find_format(std::string_view name);
 // initialize.
 const Format& negotiate(std::string_view name);
 
-// Oldest first.
+// Returns the oldest first.
 std::vector<const Format*> modern_formats();
 
 }  // namespace mcp::wire

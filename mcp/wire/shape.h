@@ -12,11 +12,11 @@
 
 namespace mcp::wire {
 
-// A definition, a content block or the contents of a resource without the members that the revision
-// does not know: title, icons, _meta, annotations.lastModified.
+// Returns a definition, a content block or the contents of a resource without the members that the
+// revision does not know: title, icons, _meta, annotations.lastModified.
 nlohmann::json fit(nlohmann::json object, const Format& format);
 
-// `with_tasks`: the server has tasks, so the tool may say whether it runs as one.
+// `with_tasks` says that the server has tasks, so the tool may say whether it runs as one.
 nlohmann::json shape_tool(const Tool& tool, const Format& format, bool with_tasks);
 nlohmann::json shape_prompt(const Prompt& prompt, const Format& format);
 

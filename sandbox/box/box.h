@@ -57,8 +57,8 @@ class Box {
 
   [[nodiscard]] nlohmann::json status();
   [[nodiscard]] Isolation isolation() const;
+  // `why` is what is not said by the cause.
   void end(Cause cause, const std::string& why);
-  // `why`: what is not said by the cause.
   void processes_refused();
   void limit_reached(Cause cause, const std::string& why = "",
                      DiskLimit disk_limit = DiskLimit::kRoomOfHost);
@@ -92,7 +92,7 @@ class Box {
   std::unique_ptr<Rest> rest_;
   std::int64_t oom_kills_seen_ = 0;
   std::int64_t writers_killed_ = 0;
-  // When something that a run left behind was last ended for a limit.
+  // It says when something that a run left behind was last ended for a limit.
   std::optional<std::chrono::steady_clock::time_point> left_behind_ended_;
   std::optional<std::chrono::steady_clock::time_point> left_ended_for_run_;
   std::optional<std::chrono::steady_clock::time_point> refusals_looked_at_;

@@ -48,11 +48,11 @@ class Control {
   void run_changed(const std::string& run_id);
 
   [[nodiscard]] bool attached() const { return attached_count_ > 0; }
-  // The longest that any server asked the box to stay without one.
+  // Returns the longest that any server asked the box to stay without one.
   [[nodiscard]] std::optional<std::int64_t> detach_seconds() const { return detach_seconds_; }
 
  private:
-  // A request to wait for a run that is not answered yet.
+  // A Wait is a request to wait for a run that is not answered yet.
   struct Wait {
     std::string run_id;
     bool until_output = false;

@@ -35,16 +35,16 @@ struct Observed {
   std::string kept_elsewhere;     // by the session's other interpreters: ", tables of SQL kept"
 };
 
-// The runner said "done": the interpreter lives. `done` is hostile.
+// Ends a run whose runner said "done": the interpreter lives. `done` is hostile.
 void end_by_message(Run& run, const nlohmann::json& done, const Observed& observed);
 
-// The process has ended; `wait_status` as wait(2) gives it.
+// Ends a run whose process has ended; `wait_status` is as wait(2) gives it.
 void end_by_exit(Run& run, int wait_status, const Observed& observed);
 
-// Its process could not be started.
+// Ends a run whose process could not be started.
 void end_without_start(Run& run, const base::Error& why);
 
-// The box could not go on with it: cancelled in the queue, box lost.
+// Ends a run that the box could not go on with: it was cancelled in the queue, or the box is lost.
 void end_without_process(Run& run, Cause cause, const std::string& message);
 
 }  // namespace sandbox::box

@@ -16,11 +16,11 @@
 #include "base/fd.h"
 #include "sandbox/files/box_path.h"
 #include "sandbox/files/open_in_root.h"
+#include "sandbox/session_parts.h"
 
 namespace sandbox::box {
 namespace {
 
-constexpr const char* kTop = "/workspace";
 // Deeper trees exist only to annoy: what lies below is not reported.
 constexpr int kDepthMax = 64;
 // All paths together may take this much: what does not fit is not reported either.
@@ -108,7 +108,7 @@ FileChanges::Tree FileChanges::walk() const {
   std::size_t path_bytes = 0;
   if (const OpenDirectory top = open_directory(workspace_fd_, ".")) {
     Left left{kSeenEachFile * files_max_ + 1};
-    (void)walk_directory(top.get(), kTop, 0, left, tree.whole,
+    (void)walk_directory(top.get(), kWorkspace, 0, left, tree.whole,
                          [&](const std::string& path, const struct stat& s) {
                            tree.entries[path] = {s.st_ino, nanoseconds(s.st_ctim), s.st_size};
                            path_bytes += path.size();
@@ -121,7 +121,7 @@ FileChanges::Tree FileChanges::walk() const {
 }
 
 bool FileChanges::is_gone(const std::string& path) const {
-  const std::string below = path.substr(std::string_view(kTop).size());
+  const std::string below = path.substr(std::string_view(kWorkspace).size());
   return !files::open_without_links(workspace_fd_, below, O_PATH | O_NOFOLLOW).valid() &&
          (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
 }

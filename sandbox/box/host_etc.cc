@@ -1,17 +1,15 @@
 #include "sandbox/box/host_etc.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <iterator>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/text.h"
 
 namespace sandbox::box {
 namespace {
@@ -78,11 +76,6 @@ constexpr const char* kRProfile =
     "local({ r <- getOption(\"repos\"); r[\"CRAN\"] <- \"https://cloud.r-project.org\"; "
     "options(repos = r) })\n";
 
-std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
-  return real ? real.get() : "";
-}
-
 // Makes each directory of the box once, when it is needed.
 class Directories {
  public:
@@ -140,9 +133,7 @@ std::string harmless_settings(const std::string& ini) {
   std::istringstream lines(ini);
   for (std::string line; std::getline(lines, line);) {
     const std::string name = line.substr(0, line.find_first_of(" \t="));
-    const bool is_harmless = std::find(std::begin(kHarmlessSettings), std::end(kHarmlessSettings),
-                                       name) != std::end(kHarmlessSettings);
-    if (is_harmless) kept += line + "\n";
+    if (base::contains(kHarmlessSettings, name)) kept += line + "\n";
   }
   return kept;
 }
@@ -152,16 +143,16 @@ void add_host_etc(PlanWriter& plan, const std::string& etc) {
   directories.add_above("/etc/ssl/");
   for (const std::string entry : kEtcEntries) {
     const std::string path = "/etc/" + entry;
-    const std::string real = real_path(etc + "/" + entry);
-    if (real.empty()) continue;
+    const auto real = base::real_path(etc + "/" + entry);
+    if (!real) continue;
     directories.add_above(path);
-    if (real.starts_with("/usr/")) {
-      plan.add(PlanOp::kSymlink, {real, path});
+    if (real->starts_with("/usr/")) {
+      plan.add(PlanOp::kSymlink, {*real, path});
     } else {
-      plan.add(PlanOp::kBind, {real, path, "r", "0", "0"});
+      plan.add(PlanOp::kBind, {*real, path, "r", "0", "0"});
     }
   }
-  if (!real_path(etc + "/R/Rprofile.site").empty()) {
+  if (base::real_path(etc + "/R/Rprofile.site")) {
     directories.add_above("/etc/R/");
     plan.add(PlanOp::kFile, {"/etc/R/Rprofile.site", kRProfile});
   }

@@ -37,8 +37,6 @@ constexpr int kListedMost = 500;  // in one directory: more cost more than looki
 // All that has such a name at the top is covered, whatever code has made there, and some below it.
 constexpr int kCoversMax = 64 + std::size(kObeyedFiles) + std::size(kObeyedInShared);
 
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
-
 // Never through a link, nor out of the directory unless the path is absolute. Invalid with errno.
 base::UniqueFd open_plainly(int directory, const std::string& path, int flags) {
   open_how how{};
@@ -57,7 +55,7 @@ void log_path(const HostFolder& folder) {
 
 Error changing(const HostFolder& folder) {
   log_path(folder);
-  return invalid(place_of(folder) + " is being changed on the host: try again");
+  return base::invalid(place_of(folder) + " is being changed on the host: try again");
 }
 
 base::Result<base::UniqueFd> open_folder(const HostFolder& folder) {
@@ -70,7 +68,7 @@ base::Result<base::UniqueFd> open_folder(const HostFolder& folder) {
   }
   if (status.st_dev != folder.device || status.st_ino != folder.inode) {
     log_path(folder);
-    return invalid(place_of(folder) + " was replaced by another folder; try again");
+    return base::invalid(place_of(folder) + " was replaced by another folder; try again");
   }
   return fd;
 }
@@ -202,10 +200,10 @@ class Covers {
       const std::string shown = "blocked path " + place_of(folder_) + "/" + path;
       const base::UniqueFd fd = open_plainly(top_, path, O_PATH);
       if (!fd.valid() && errno == EACCES) {
-        return invalid(shown + " cannot be reached: chmod u+rwx the folders that it is in");
+        return base::invalid(shown + " cannot be reached: chmod u+rwx the folders that it is in");
       }
       if (!fd.valid()) {
-        return invalid(shown + " is not there, or a link leads to it: block what is there");
+        return base::invalid(shown + " is not there, or a link leads to it: block what is there");
       }
       TRY(add(PlanOp::kBlock, fd.get(), path));
     }

@@ -19,8 +19,8 @@ namespace sandbox::box {
 // the directory that was granted.
 base::Status narrow_host_folders(BoxSpec& spec);
 
-// After narrow_host_folders(). Looks into the folders as they are now. kInvalid when one is not the
-// directory that was granted, or when what must be covered in it cannot be.
+// It is called after narrow_host_folders(). Looks into the folders as they are now. kInvalid when
+// one is not the directory that was granted, or when what must be covered in it cannot be.
 base::Status add_host_folders(PlanWriter& plan, const BoxSpec& spec);
 
 // Returns, as root with ids of the sessions' own, one detached mount for each folder, in order:

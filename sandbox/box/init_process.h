@@ -39,7 +39,8 @@ class InitProcess {
     std::string program;           // hutch-init
     std::string zygote_directory;  // empty: none
     std::string plan;
-    // The mounts that the plan says are sent; called for each attempt, which uses them up.
+    // Makes the mounts that the plan says are sent; it is called for each attempt, which uses them
+    // up.
     std::function<base::Result<std::vector<base::UniqueFd>>()> make_mounts;
     std::chrono::milliseconds patience{10'000};  // for the box to be up
   };
@@ -54,8 +55,8 @@ class InitProcess {
 
   // The pid is that of the box's pid namespace.
   base::Result<pid_t> spawn(const SpawnRequest& request);
-  // A socket that is connected, or about to be, to a TCP port of the box's loopback; not blocking.
-  // `family`: AF_INET or AF_INET6.
+  // Returns a socket that is connected, or about to be, to a TCP port of the box's loopback; not
+  // blocking. `family`: AF_INET or AF_INET6.
   base::Result<base::UniqueFd> connect(int family, std::uint16_t port);
   void signal(pid_t pid, int number, wire::SignalTarget target);
   void signal_all(int number);
@@ -69,17 +70,17 @@ class InitProcess {
   // as in a recipe. Works for a box that is paused, too: nothing in it takes part.
   [[nodiscard]] base::Result<std::vector<base::UniqueFd>> listen(const std::string& program,
                                                                  const std::string& plan) const;
-  // O_PATH directory descriptor of the box's root.
+  // Returns an O_PATH directory descriptor of the box's root.
   [[nodiscard]] int root_fd() const { return root_.get(); }
   [[nodiscard]] pid_t host_pid() const { return pid_; }
   // Returns whether somebody has killed it: with the freezer of cgroup version 1 it ends only once
   // it goes on, and says nothing before.
   [[nodiscard]] bool is_killed() const;
-  // Borrowed: whether the number is still init's, see is_alive().
+  // Returns a borrowed descriptor. is_alive() says whether the number is still init's.
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   // Returns whether it is a copy of the zygote, which can be copied further.
   [[nodiscard]] bool warm() const { return warm_; }
-  // 0 where the kernel has no Landlock.
+  // Returns 0 where the kernel has no Landlock.
   [[nodiscard]] int landlock_abi() const { return landlock_abi_; }
 
   // Ends everything in the box: the kernel kills a pid namespace with its pid 1.

@@ -46,10 +46,10 @@ class KeptState {
   // After a snapshot its writer is not listened to for so many times as long as that took.
   static constexpr int kRestsPerWork = 10;
 
-  // The descriptors of an interpreter that starts: a pipe that takes packets of a letter and bytes
-  // (sandbox/runners/README.md), one that has our answers, and the last snapshot; invalid where
-  // there is none. No sockets: code could send descriptors over them, whose end may take as long as
-  // it likes. What an interpreter before still writes is dropped.
+  // Ends are the descriptors of an interpreter that starts: a pipe that takes packets of a letter
+  // and bytes (sandbox/runners/README.md), one that has our answers, and the last snapshot; invalid
+  // where there is none. No sockets: code could send descriptors over them, whose end may take as
+  // long as it likes. What an interpreter before still writes is dropped.
   struct Ends {
     base::UniqueFd takes;
     base::UniqueFd answers;

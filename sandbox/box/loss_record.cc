@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/random_id.h"
 #include "base/text.h"
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 
 namespace sandbox::box {
 

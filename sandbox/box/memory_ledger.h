@@ -14,7 +14,7 @@
 
 namespace sandbox::box {
 
-// For one thread at a time.
+// It is for one thread at a time.
 class MemoryLedger {
  public:
   struct Question {

@@ -18,7 +18,7 @@ class MemoryView {
 
   // Returns whether a second has passed since it was written: what is used costs something to ask.
   [[nodiscard]] bool is_due(Clock::time_point now = Clock::now()) const;
-  // `used_bytes` with `cache_bytes`, as Cgroup tells them.
+  // Shows `used_bytes`, with `cache_bytes` in them, as Cgroup tells them.
   void show(std::int64_t used_bytes, std::int64_t cache_bytes,
             Clock::time_point now = Clock::now());
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sandbox/box/telemetry.h"
+#include "sandbox/box/telemetry_hosts.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {

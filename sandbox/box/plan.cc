@@ -1,15 +1,14 @@
 #include "sandbox/box/plan.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
+#include "base/fd.h"
 #include "sandbox/box/covers.h"
 #include "sandbox/box/host_etc.h"
 #include "sandbox/box/host_folders.h"
@@ -83,11 +82,6 @@ constexpr const char* kMaskedProc[] = {
 bool is_directory(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
-  return real ? real.get() : "";
 }
 
 void add_directory(PlanWriter& plan, const std::string& path) {
@@ -217,9 +211,9 @@ base::Status add_session(PlanWriter& plan, const BoxSpec& spec) {
   TRY(add_session_directory(plan, spec, kHomePart, "/home/user", ""));
   TRY(add_session_directory(plan, spec, kTmpPart, "/tmp", ""));
   TRY(add_session_directory(plan, spec, kRunsPart, "/runs", "rx"));
-  const std::string runners = real_path(spec.data_directory + "/runners");
-  if (runners.empty()) return Error::from_errno("find " + spec.data_directory + "/runners");
-  add_bind(plan, runners, "/run/hutch/runners", "r");
+  const auto runners = base::real_path(spec.data_directory + "/runners");
+  if (!runners) return Error::from_errno("find " + spec.data_directory + "/runners");
+  add_bind(plan, *runners, "/run/hutch/runners", "r");
   // Its pages are memory of the session too, which may be small.
   const std::int64_t state =
       std::min<std::int64_t>(64 * kMegabyte, spec.limits.memory_mb * kMegabyte / 8);

@@ -9,7 +9,7 @@
 
 namespace sandbox::box {
 
-// The user inside every box.
+// This is the user inside every box.
 inline constexpr int kBoxUid = 1000;
 
 // On PATH this comes before the host's programs. It has links that call those which cannot do in a

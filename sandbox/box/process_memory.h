@@ -10,7 +10,7 @@ namespace sandbox::box {
 struct ProcessMemory {
   std::int64_t anonymous_bytes = 0;  // and the page tables, which are as large as code likes
   std::int64_t shared_bytes = 0;     // tmpfs, memfd, shared mappings; not files of a disk
-  // The part of `shared_bytes` that no file system and no descriptor leads to; only
+  // It is the part of `shared_bytes` that no file system and no descriptor leads to; only
   // proportional_memory() tells it.
   std::int64_t nameless_bytes = 0;
 };

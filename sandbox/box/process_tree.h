@@ -14,11 +14,12 @@ namespace sandbox::box {
 // it. A zygote reaps the init of a box at once, and the number may then be given to anybody.
 bool is_alive(int pidfd);
 
-// Every descendant of `ancestor`, itself not included, by its pid on the host. Orphans of a pid
-// namespace become children of its init, so from init this reaches them all.
+// Returns every descendant of `ancestor`, itself not included, by its pid on the host. Orphans of a
+// pid namespace become children of its init, so from init this reaches them all.
 std::vector<pid_t> read_descendants(pid_t ancestor);
 
-// Not all of them, where it takes more than the budget: a step for each thread and each child.
+// Returns not all of them where it takes more than the budget: a step for each thread and each
+// child.
 std::vector<pid_t> read_descendants(pid_t ancestor, base::WorkBudget& budget);
 
 // Processes and threads, as the process limit counts them. proc_pid_status(5)

@@ -6,24 +6,25 @@
 
 namespace sandbox::box {
 
-// fork(2) or clone(2) gave EAGAIN: too many processes or threads.
+// Returns whether the text says that fork(2) or clone(2) gave EAGAIN: too many processes or
+// threads.
 bool tells_of_refused_fork(std::string_view text);
 
-// ENOSPC or EDQUOT, or EFBIG in the words of a program.
+// Returns whether the text tells of ENOSPC or EDQUOT, or EFBIG in the words of a program.
 bool tells_of_full_disk(std::string_view text);
 
-// The message of an exception that is nothing else than EFBIG. What refused the file is not there
-// to be counted.
+// Returns whether it is the message of an exception that is nothing else than EFBIG. What refused
+// the file is not there to be counted.
 bool is_too_large_error(std::string_view message);
 
 // Memory was asked for and not given, in the words of programs and languages.
 bool tells_of_refused_memory(std::string_view text);
-// A sanitizer got no address space for its shadow of the memory.
+// Returns whether the text says that a sanitizer got no address space for its shadow of the memory.
 bool tells_of_refused_shadow(std::string_view text);
 // V8 has ended the process, or a thread of it, since the heap was full.
 bool tells_of_full_heap(std::string_view text);
 
-// No route, or nobody who knows names.
+// Returns whether the text says that there is no route, or nobody who knows names.
 bool tells_of_no_network(std::string_view text);
 bool tells_of_unreachable_address(std::string_view text);
 // A connection was refused, and the text does not say that the session itself was asked.

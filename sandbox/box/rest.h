@@ -63,7 +63,7 @@ class Rest {
   // Says why one that is frozen, or about to be, keeps its processes; empty where nothing was
   // looked for, as in one that is never let go.
   [[nodiscard]] std::string held_by() const { return paused() && !is_storing() ? held_by_ : ""; }
-  // Looked at from time to time: a run that is on is a use.
+  // It is asked from time to time: a run that is on is a use.
   [[nodiscard]] bool idle_too_long();
   // Returns whether it is paused, and the host has so little memory left that it is to end.
   [[nodiscard]] bool is_to_make_room() const;
@@ -76,7 +76,7 @@ class Rest {
   [[nodiscard]] std::string what_holds_it() const;
   [[nodiscard]] bool has_files_in_memory() const;
   void store_and_rest();
-  // For a client, that waits for what it has paused to stop.
+  // It is called for a client that waits for what it has paused to stop.
   void bound_storing();
   void rest_once_quiet(int pause, const std::string& held_by);
   void rest();

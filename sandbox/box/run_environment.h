@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sandbox/box/job.h"
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 #include "sandbox/box_spec.h"
 
 namespace sandbox::box {
@@ -15,7 +15,8 @@ namespace sandbox::box {
 // directory with its first run, which says so where there is none.
 std::string start_directory_of(const RunRequest& request);
 
-// NAME=value, each. `own`: a process for this run alone, which gets the run's variables as well.
+// Returns NAME=value, each. `own`: a process for this run alone, which gets the run's variables as
+// well.
 std::vector<std::string> environment_of(const BoxSpec& spec, const Profile& profile, const Job& job,
                                         bool own);
 

@@ -214,7 +214,7 @@ void wait_for_exec(pid_t host_pid) {
   }
 }
 
-// Whether it is none of the user's.
+// Returns whether the process is one of hutch's own, and none of the user's.
 bool is_own(pid_t host_pid, const Process& process) {
   if (process.name == kOwnFrames || process.name == kOwnSnapshot) return true;
   const std::string command = command_line(host_pid);

@@ -31,8 +31,8 @@ void interrupt_processes_since(const InitProcess& init, pid_t worker, std::int64
 // Names a process that the code has started and nobody waits for any more, by its pid inside the
 // box and its command line as it shows it, in short.
 struct LeftProcess {
-  // More than one: a subshell, and then what it waits for. Whoever ends all of them leaves neither
-  // the rest of a loop nor a server.
+  // Where there is more than one, a subshell comes first, and then what it waits for. Whoever ends
+  // all of them leaves neither the rest of a loop nor a server.
   std::vector<pid_t> pids;
   std::int64_t began = 0;  // the first of them; process_clock()
   std::string command;

@@ -22,12 +22,6 @@ constexpr milliseconds kKillBombAfter{1000};
 constexpr milliseconds kWakingLook{250};
 constexpr milliseconds kWakingMost{60'000};
 
-// Ending these takes what the run has started, too: it is what uses up the limit.
-bool is_limit(Cause cause) {
-  return cause == Cause::kPids || cause == Cause::kDisk || cause == Cause::kOutput ||
-         cause == Cause::kOom;
-}
-
 bool filled_table(const Job& job) { return job.run.error && job.run.error->cause == Cause::kPids; }
 
 std::int64_t steady_ms() {
@@ -52,6 +46,7 @@ void RunStopper::stop(Job& job, Cause cause) {
     return job.worker->kill_group();
   }
   // A process of its own has nothing to save but what it saves on SIGINT; its children matter more.
+  // Where a run met a limit, all that it has started ends with it: that is what uses it up.
   if (job.own_worker || is_limit(cause)) {
     job.worker->interrupt_group();
     job.group_asked = true;

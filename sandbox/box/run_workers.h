@@ -9,7 +9,7 @@
 #include "sandbox/box/init_process.h"
 #include "sandbox/box/job.h"
 #include "sandbox/box/kept_state.h"
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 #include "sandbox/box/worker.h"
 #include "sandbox/box_spec.h"
 
@@ -26,7 +26,7 @@ class RunWorkers {
         spec_(spec),
         profiles_(spec.data_directory, spec.environment_directory) {}
 
-  // kUnsupported when the host has no such interpreter.
+  // Fails with kUnsupported when the host has no such interpreter.
   base::Result<Profile> profile_of(Language language) { return profiles_.of(language); }
 
   struct Started {

@@ -26,7 +26,7 @@ inline constexpr std::size_t kRunnerJsonBytesMax = 4U << 20;
 class RunnerChannel {
  public:
   struct Events {
-    // A message of the runner, with the blob that came before it. Hostile.
+    // It is called with a message of the runner and the blob that came before it. Both are hostile.
     std::function<void(const nlohmann::json& message, const std::string& blob)> message;
     // The runner has sent no proper frame or message, or too much of unfinished ones; the channel
     // is closed.
@@ -46,7 +46,7 @@ class RunnerChannel {
   RunnerChannel(const RunnerChannel&) = delete;
   RunnerChannel& operator=(const RunnerChannel&) = delete;
 
-  // Never blocks: what the pipe does not take is sent when it does.
+  // It never blocks: what the pipe does not take is sent when it does.
   void send(const nlohmann::json& message);
   void close();
   [[nodiscard]] bool is_open() const { return ours_.reads.valid(); }

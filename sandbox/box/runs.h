@@ -69,7 +69,8 @@ class Runs {
     std::function<void(const std::string& run_id)> ends = [](const std::string&) {};
     std::function<void()> left_ended = [] {};          // by end_left_behind_where_most()
     std::function<void()> catch_up_with_network = {};  // network_used() hears all until now
-    // By language, borrowed; none: nothing outlives the processes, and kept_shell is null.
+    // They are by language, and borrowed. Without one nothing outlives the processes, and
+    // kept_shell is null.
     std::map<Language, KeptState*> kept_states = {};
     KeptShell* kept_shell = nullptr;  // for bash; borrowed
   };
@@ -77,13 +78,14 @@ class Runs {
   explicit Runs(Context context);
   ~Runs();
 
-  // kLimit when too many wait or run, kUnsupported when the host has no such interpreter.
+  // Fails with kLimit when too many wait or run, with kUnsupported when the host has no such
+  // interpreter.
   base::Status submit(RunRequest request);
   // Starts the interpreters that the specification names, before a run asks for them. When one
   // cannot start, its first run says why; one that no run wants ends soon after somebody has the
   // session (end_unused_soon()).
   void start_ahead();
-  // Null when this box never had it, or long ago.
+  // Returns null when this box never had it, or long ago.
   [[nodiscard]] const Run* find(const std::string& run_id);
   base::Status cancel(const std::string& run_id);
   // `fd` writes to the standard input of a run that is on, and has one. It is borrowed.
@@ -93,7 +95,7 @@ class Runs {
   };
   base::Result<RunInput> input_of(const std::string& run_id);
   base::Status end_input(const std::string& run_id);
-  // kNotFound: no run has named it, or it was ended.
+  // Fails with kNotFound when no run has named it, or it was ended.
   base::Status end_context(const std::string& context);
   [[nodiscard]] std::map<std::string, RunContext> contexts() const;
   // Returns whether the run has a terminal, which somebody sits in front of.

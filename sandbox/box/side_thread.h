@@ -15,7 +15,7 @@
 
 namespace sandbox::box {
 
-// Used from the loop's thread.
+// It is used from the loop's thread.
 class SideThread {
  public:
   // Runs on the other thread, and gives back what is then done on the loop's. Stops early when its

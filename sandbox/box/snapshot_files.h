@@ -56,8 +56,8 @@ class SnapshotFiles {
   // Returns the last run that the snapshot has, or "" where that is not known.
   [[nodiscard]] std::string run_id() const;
 
-  // Read-only, for one interpreter. `large` has whatever there is: a box that was killed leaves
-  // two.
+  // Opened files are read-only, for one interpreter. `large` has whatever there is: a box that was
+  // killed leaves two.
   struct Opened {
     base::UniqueFd snapshot;
     std::vector<base::UniqueFd> large;
@@ -66,7 +66,7 @@ class SnapshotFiles {
   // The snapshot needs the file of large values that `large` of the last Opened has at `place`, and
   // that whoever wrote it calls `number`; number 0: it needs none.
   void needs(std::int64_t number, std::int64_t place);
-  // The number of the file that is needed; 0: none is, or somebody has removed it.
+  // Returns the number of the file that is needed; 0 when none is, or somebody has removed it.
   [[nodiscard]] std::int64_t needed() const;
   // Returns how many bytes the snapshot has that is there, without large values.
   [[nodiscard]] std::int64_t bytes_there() const { return bytes_of(main_name_); }

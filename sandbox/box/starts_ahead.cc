@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 
 namespace sandbox::box {
 

@@ -55,7 +55,7 @@ class ProcessLooks {
 
   ProcessLooks(Measured measured, const Limits& limits);
 
-  // For one thread at a time.
+  // It is for one thread at a time.
   ProcessUsage look(const Questions& questions, const std::stop_token& stop);
 
  private:
@@ -93,8 +93,8 @@ struct DiskUsage {
   std::vector<pid_t> closed;  // see DeletedFiles
   Uncountable uncountable = Uncountable::kNothing;
   bool cut_short = false;  // nothing else of it means anything
-  // A question to the look that gets this as the one before: a time of st_ctim in nanoseconds, or
-  // 0 for none.
+  // This is a question to the look that gets this as the one before: a time of st_ctim in
+  // nanoseconds, or 0 for none.
   std::int64_t since_ns = 0;
 };
 

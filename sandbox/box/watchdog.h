@@ -38,7 +38,7 @@ class Watchdog {
     std::function<bool()> frozen;               // whether nothing can run
     std::function<void()> looks = [] {};        // called many times a second while runs are on
     std::function<std::size_t()> interpreters;  // processes that are there without a run
-    // Both since the start of the box, as far as the kernel tells.
+    // Both count since the start of the box, as far as the kernel tells.
     std::function<std::int64_t()> oom_kills;
     std::function<std::int64_t()> pids_refused;
     std::function<std::int64_t()> quota_bytes;   // that a quota counts, where one holds the disk
@@ -66,7 +66,7 @@ class Watchdog {
   // Processes ended here because the session's memory was used up.
   [[nodiscard]] std::int64_t oom_kills() const { return oom_kills_; }
 
-  // The most that a look has seen; 0 where a cgroup holds the memory.
+  // Returns the most that a look has seen; 0 where a cgroup holds the memory.
   [[nodiscard]] std::int64_t memory_peak_bytes() const { return memory_peak_bytes_; }
 
   // Returns what the last look has found; 0 where a cgroup holds the memory.
@@ -79,9 +79,9 @@ class Watchdog {
   // more.
   std::int64_t times_full();
 
-  // Room for what somebody else is about to write: a file is counted as taken until disk_written()
-  // says that it is there and a look has counted it, and an upload by upload_bytes. kLimit when
-  // there is none, and then it looks again soon.
+  // Takes room for what somebody else is about to write: a file is counted as taken until
+  // disk_written() says that it is there and a look has counted it, and an upload by upload_bytes.
+  // kLimit when there is none, and then it looks again soon.
   base::Status take_disk_room(std::int64_t bytes, RoomFor what);
   // A file that took so much room is written, or will not be.
   void disk_written(std::int64_t bytes);
@@ -171,7 +171,7 @@ class Watchdog {
   std::optional<Clock::time_point> oom_seen_at_;
   bool awake_ = false;
   ProcessLooks process_looks_;  // used by processes_side_ alone
-  // Last, so that what they still do has the rest. A look at the disk, or at what is held
+  // They are last, so that what they still do has the rest. A look at the disk, or at what is held
   // open, may take long, and the looks at the memory must not wait for it.
   std::unique_ptr<SideThread> processes_side_;
   std::unique_ptr<SideThread> disk_side_;

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "sandbox/box/event_loop.h"
 #include "sandbox/box/init_process.h"
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 #include "sandbox/box/runner_channel.h"
 #include "sandbox/box/stream_reader.h"
 
@@ -26,7 +26,7 @@ namespace sandbox::box {
 class Worker {
  public:
   struct Events {
-    // A message of the runner, with the blob that came before it. Hostile.
+    // It is called with a message of the runner and the blob that came before it. Both are hostile.
     std::function<void(const nlohmann::json& message, const std::string& blob)> message;
     // The channel carried garbage: the process has been killed and its exit will be reported.
     std::function<void(const std::string& why)> broken;
@@ -36,13 +36,15 @@ class Worker {
     std::vector<std::string> environment;
     std::vector<std::string> extra_arguments;
     std::string directory;  // in which it starts
-    // For a process per run: the code, which it reads from descriptor 3. Else it gets a channel, as
-    // descriptors 3 (to read from) and 4.
+    // It is the code of a process per run, which it reads from descriptor 3. Else it gets a
+    // channel, as descriptors 3 (to read from) and 4.
     const std::string* code = nullptr;
-    // For a process per run whose code give_code() brings later: descriptor 4 has a line then.
+    // It is set for a process per run whose code give_code() brings later: descriptor 4 has a line
+    // then.
     bool code_follows = false;
-    // Borrowed, for a process with a channel: what takes snapshots of its state, as descriptor 5,
-    // what answers, as 6, and the files of the last snapshot, from 7 on (KeptState::Ends).
+    // They are borrowed, for a process with a channel: what takes snapshots of its state, as
+    // descriptor 5, what answers, as 6, and the files of the last snapshot, from 7 on
+    // (KeptState::Ends).
     std::vector<int> state_fds;
     StreamReader::Runs runs = StreamReader::Runs::kOne;
     Input input = Input::kNothing;
@@ -73,19 +75,20 @@ class Worker {
     if (channel_) channel_->close();
   }
 
-  // Borrowed: what writes to its standard input; -1 when it has none, or no more.
+  // Returns a borrowed descriptor that writes to its standard input; -1 when it has none, or no
+  // more.
   [[nodiscard]] int input_fd() const { return input_.get(); }
   void end_input() { input_.reset(); }
 
-  // False until its runner has said that it is there; a program without a runner has begun.
+  // Returns false until its runner has said that it is there; a program without a runner has begun.
   [[nodiscard]] bool began() const { return began_; }
-  // False once the runner has closed its channel, or when it has not read the run before: it gets
-  // no run any more.
+  // Returns false once the runner has closed its channel, or when it has not read the run before:
+  // it gets no run any more.
   [[nodiscard]] bool usable() const {
     return !channel_ || (channel_->is_read() && !channel_->has_unsent());
   }
 
-  // SIGINT or an interrupt frame, as the runner asked for in its ready message.
+  // Sends SIGINT or an interrupt frame, as the runner asked for in its ready message.
   void interrupt();
   void interrupt_group();  // none whose interrupt is a frame
   [[nodiscard]] bool is_interrupted_by_frame() const { return interrupt_by_frame_; }

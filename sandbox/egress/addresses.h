@@ -10,9 +10,9 @@
 
 namespace sandbox::egress {
 
-// False for private, shared, loopback, link-local (where clouds have their metadata), multicast and
-// reserved addresses, and for addresses of version 6 that stand for such one of version 4. True for
-// those of documentation: nobody has them but networks made for tests.
+// Returns false for private, shared, loopback, link-local (where clouds have their metadata),
+// multicast and reserved addresses, and for addresses of version 6 that stand for such one of
+// version 4. True for those of documentation: nobody has them but networks made for tests.
 bool is_public(const boost::asio::ip::address& address);
 
 // Returns whether the address belongs to the networks of homes and companies: RFC 1918, RFC 6598,

@@ -20,7 +20,7 @@ using Task = asio::awaitable<T>;
 
 using Socket = asio::ip::tcp::socket;
 
-// For co_await: what goes wrong is in `failure`, and nothing is thrown.
+// It is for co_await: what goes wrong is in `failure`, and nothing is thrown.
 inline auto into(error_code& failure) { return asio::redirect_error(asio::use_awaitable, failure); }
 
 }  // namespace sandbox::egress

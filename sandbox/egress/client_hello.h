@@ -26,7 +26,7 @@ class ClientHello {
 
   State feed(std::string_view bytes);
 
-  // Once it is whole. Empty: it names nobody.
+  // Returns the name, once it is whole; empty when it names nobody.
   [[nodiscard]] const std::string& server_name() const { return server_name_; }
   // It has another one in it that only the server can read (encrypted ClientHello), or what looks
   // like it.

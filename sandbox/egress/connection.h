@@ -47,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Between the two it closes within a second of the client's end, which nobody reads meanwhile.
   void watch_client();
   void leave_client() { is_watched_ = false; }
-  // Between two messages: whether it has neither ended nor said what nobody has asked for.
+  // Returns, between two messages, whether it has neither ended nor said what nobody has asked for.
   [[nodiscard]] bool has_quiet_upstream();
 
   // Carries bytes both ways until both directions have ended; `first` has been read from the client

@@ -21,7 +21,7 @@ namespace sandbox::egress {
 
 class Credentials {
  public:
-  // The value of one, or why there is none, in words for the session.
+  // A Value is that of one credential, or says why there is none, in words for the session.
   struct Value {
     std::string text;
     std::string reason;

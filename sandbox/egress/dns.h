@@ -14,9 +14,9 @@ struct Lookup {
   std::uint32_t address = 0;  // the allowed host's, in host byte order
 };
 
-// The reply to `query`; nothing for what is no query, which is not answered. `look_up` is asked
-// once at most, with the name as it was written. Only names have records here, and only addresses
-// of version 4: others are empty, so that nothing is asked of the world.
+// Returns the reply to `query`; nothing for what is no query, which is not answered. `look_up` is
+// asked once at most, with the name as it was written. Only names have records here, and only
+// addresses of version 4: others are empty, so that nothing is asked of the world.
 std::optional<std::string> answer_query(std::string_view query,
                                         const std::function<Lookup(const std::string&)>& look_up);
 

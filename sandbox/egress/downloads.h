@@ -17,7 +17,7 @@
 
 namespace sandbox::egress {
 
-// The head of an answer, and for how long it need not be asked for again.
+// A KeptHead is the head of an answer, and for how long it need not be asked for again.
 struct KeptHead {
   std::vector<std::pair<std::string, std::string>> fields;  // HTTP's, without the framing
   std::int64_t fresh_seconds = 0;
@@ -54,11 +54,12 @@ class Downloads {
     bool is_lost_ = false;  // no room
   };
 
-  // Invalid: nothing is kept. The oldest go above `bytes_most`, those that were not used longest.
+  // Nothing is kept when `directory` is invalid. The oldest go above `bytes_most`, those that were
+  // not used longest.
   Downloads(base::UniqueFd directory, std::int64_t bytes_most);
 
   [[nodiscard]] bool keeps() const { return directory_.valid(); }
-  // A name for a request, of everything that its answer depends on.
+  // Returns a name for a request, of everything that its answer depends on.
   static std::string key_of(std::span<const std::string> parts);
   // Returns nothing when there is none, or it is damaged.
   std::optional<Kept> find(const std::string& key);

@@ -21,13 +21,13 @@ Http2Fields fields_of(const boost::beast::http::request_header<>& head);
 // Returns their size before they are compressed.
 std::int64_t size_of(const Http2Fields& fields);
 
-// 0: there is none.
+// Returns 0 when there is none.
 unsigned status_in(const Http2Fields& fields);
 boost::beast::http::response_header<> answer_in(const Http2Fields& fields);
 Http2Fields fields_of(const boost::beast::http::response_header<>& head);
 
-// An answer of the door's own, as the client's kind reads it: gRPC has statuses of its own, in an
-// answer without a body. `body`: what belongs to it, if anything.
+// Returns an answer of the door's own, as the client's kind reads it: gRPC has statuses of its own,
+// in an answer without a body. `body`: what belongs to it, if anything.
 Http2Fields own_answer(bool is_grpc, unsigned status, std::string_view reason, std::string& body);
 
 bool is_grpc(const boost::beast::http::request_header<>& head);

@@ -11,7 +11,7 @@ namespace sandbox::egress {
 class Connection;
 class Session;
 
-// The connection until its end; its host is known, and TLS with the client stands.
+// Serves the connection until its end; its host is known, and TLS with the client stands.
 Task<void> relay_http2(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection);
 
 }  // namespace sandbox::egress

@@ -20,10 +20,11 @@
 
 namespace sandbox::egress {
 
-// Pseudo-header fields first, names in lower case.
+// Http2Fields have pseudo-header fields first, and names in lower case.
 using Http2Fields = std::vector<std::pair<std::string, std::string>>;
 
-// The body of one message on its way: filled as it comes, and sent as the receiver has room for it.
+// An Http2Body is the body of one message on its way: filled as it comes, and sent as the receiver
+// has room for it.
 struct Http2Body {
   std::string bytes;
   std::size_t begin = 0;  // where the bytes that have not been sent begin
@@ -52,7 +53,7 @@ class Http2Side {
   // A Receiver is told what the peer says, as read() reads it. `id`: the stream's (RFC 9113 5.1.1).
   class Receiver {
    public:
-    // Interim answers and trailers too.
+    // It gets interim answers and trailers too.
     virtual void take_head(std::int32_t id, Http2Fields fields, bool is_last) = 0;
     virtual void take_data(std::int32_t id, std::string_view part) = 0;
     virtual void take_end(std::int32_t id) = 0;
@@ -65,7 +66,7 @@ class Http2Side {
     ~Receiver() = default;
   };
 
-  // `written`: counts what write() has sent.
+  // `written` counts what write() has sent.
   Http2Side(Role role, Connection& connection, Stream& stream, ByteCount& written,
             Receiver& receiver);
 
@@ -79,11 +80,12 @@ class Http2Side {
   std::int32_t request(const Http2Fields& head, Http2Body* body);
   void answer(std::int32_t id, const Http2Fields& head, Http2Body* body);
   void answer_interim(std::int32_t id, const Http2Fields& head);
-  // After `body` has got more, or become whole.
+  // It is called after `body` has got more, or become whole.
   void go_on(std::int32_t id, Http2Body& body);
   void consume(std::int32_t id, std::size_t bytes);
   void reset(std::int32_t id, std::uint32_t error);
-  // No further requests; the peer may repeat those elsewhere that it has sent meanwhile.
+  // Says that it takes no further requests; the peer may repeat those elsewhere that it has sent
+  // meanwhile.
   void say_farewell();
 
  private:

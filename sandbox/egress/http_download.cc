@@ -10,6 +10,8 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "base/text.h"
+
 namespace sandbox::egress {
 namespace {
 
@@ -35,11 +37,8 @@ std::string text_of(beast::string_view text) { return {text.data(), text.size()}
 
 // RFC 9111 5.2: "no-cache, max-age=60" by name; a name of no directive has no value.
 std::optional<std::string> directive(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    std::string_view one = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), one.size() + 1));
-    one.remove_prefix(std::min(one.size(), one.find_first_not_of(" \t")));
-    one = one.substr(0, one.find_last_not_of(" \t") + 1);
+  for (const std::string_view piece : base::split(text, ',')) {
+    const std::string_view one = base::trim(piece);
     const std::size_t sign = std::min(one.find('='), one.size());
     const auto known = one.substr(0, sign);
     if (!beast::iequals({known.data(), known.size()}, {name.data(), name.size()})) continue;

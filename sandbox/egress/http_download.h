@@ -32,7 +32,8 @@ class HttpDownload {
   // Returns whether the kept answer will do where the host cannot be asked.
   [[nodiscard]] bool will_do() const { return kept_ && !kept_->head.must_ask; }
   void ask_whether_changed(boost::beast::http::request_header<>& head) const;
-  // The host's answer, as it is about to go on. True: it is what is kept, and send() has it.
+  // Takes the host's answer, as it is about to go on. Returns true when it is what is kept, and
+  // send() has it.
   bool take_answer(const boost::beast::http::response_header<>& head);
   void add(std::string_view part);
   // All of it has come.

@@ -25,7 +25,7 @@ inline constexpr std::size_t kBodyPartBytes = 32 * 1024;
 
 enum class Forwarded { kWhole, kSenderGone, kReceiverGone };
 
-// `redactor`: looks through what it carries, if any. `download`: has a copy of it.
+// `redactor`, if any, looks through what it carries. `download` has a copy of it.
 template <bool kIsRequest>
 Task<Forwarded> forward(
     Connection& connection, Stream& from, boost::beast::flat_buffer& buffer,

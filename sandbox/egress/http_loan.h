@@ -35,7 +35,7 @@ class HttpLoan {
   Task<std::string> add(boost::beast::http::request_header<>& out);
   Task<Forwarded> send(Request& out);
   [[nodiscard]] bool has_body() const { return body_.has_value(); }
-  // Its name; empty: there is none.
+  // Returns its name; empty when there is none.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Redactor* redactor() const { return redactor_ ? &*redactor_ : nullptr; }
   // The host was given a secret itself, not only what was made with it for this request.

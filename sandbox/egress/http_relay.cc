@@ -88,7 +88,7 @@ class HttpRelay {
   enum class Answered { kGoesOn, kLast, kNothing };
   using Request = http::request_parser<http::buffer_body>;
 
-  // Whether another request may follow.
+  // Returns whether another request may follow.
   Task<bool> serve(Request& request) {
     co_await session_->pace();
     const auto target = target_of(request.get().base(), as_proxy_);
@@ -180,7 +180,7 @@ class HttpRelay {
 
   [[nodiscard]] bool was_kept() const { return download_ && download_->was_sent(); }
 
-  // Whether another request may follow.
+  // Returns whether another request may follow.
   Task<bool> send_kept(RequestNote& note, Asked asked) {
     connection_->allow_silence(kAnswerSilenceMost);
     session_->begin_request(*connection_, note, loan_->name());

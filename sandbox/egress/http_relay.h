@@ -27,13 +27,13 @@ inline constexpr std::size_t kBufferBytesMax = 32 * 1024;
 // been told.
 Task<bool> read_head(Connection& connection, boost::beast::flat_buffer& buffer, HeadParser& parser);
 
-// An answer of the door's own, after which the connection ends. The reason stands in the status
-// line too, which is what many clients show.
+// Sends an answer of the door's own, after which the connection ends. The reason stands in the
+// status line too, which is what many clients show.
 Task<void> answer_http(Connection& connection, unsigned status, std::string reason);
 
-// The connection until its end. `first`: a request whose head has been read already, or null; then
-// hosts are as each request names them, as a proxy is asked, else all are for the connection's
-// host.
+// Serves the connection until its end. `first`: a request whose head has been read already, or
+// null; then hosts are as each request names them, as a proxy is asked, else all are for the
+// connection's host.
 Task<void> relay_http(std::shared_ptr<Session> session, std::shared_ptr<Connection> connection,
                       boost::beast::flat_buffer buffer, std::unique_ptr<HeadParser> first);
 

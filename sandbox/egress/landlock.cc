@@ -5,8 +5,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "base/fd.h"
@@ -46,9 +44,7 @@ base::Status allow_below(int ruleset_fd, int parent_fd, std::uint64_t access) {
 
 // resolv.conf(5) may be a link to anywhere.
 std::string folder_of_name_servers() {
-  const std::unique_ptr<char, decltype(&::free)> real(::realpath("/etc/resolv.conf", nullptr),
-                                                      &::free);
-  const std::string path = real ? real.get() : "";
+  const std::string path = base::real_path("/etc/resolv.conf").value_or("");
   return path.substr(0, path.rfind('/'));
 }
 

@@ -18,7 +18,8 @@ namespace sandbox::egress {
 
 class LeafCertificates {
  public:
-  // `authority`: its key and its certificate, PEM. kInvalid: it is no such thing.
+  // `authority` has its key and its certificate, as PEM. Fails with kInvalid when it is no such
+  // thing.
   static base::Result<std::shared_ptr<LeafCertificates>> open(const std::string& authority);
 
   // Returns a context with the host's certificate, to serve in its place; good for as long as it is

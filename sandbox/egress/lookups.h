@@ -62,8 +62,8 @@ class Lookups {
   // Sets whose turns it takes, with how many he has; a session is its own owner until then.
   void set_owner(std::shared_ptr<std::size_t> owner) { owner_ = std::move(owner); }
 
-  // 8 at most; with a dot at its end no search domain of the host is tried. None: there are none,
-  // or `client` has gone before it was its turn.
+  // Returns 8 at most; with a dot at its end no search domain of the host is tried. None: there are
+  // none, or `client` has gone before it was its turn.
   Task<Addresses> find(std::string host, const Socket& client);
 
  private:

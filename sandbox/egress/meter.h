@@ -29,7 +29,7 @@ class Meter {
     is_told_ = is_used_up() || is_used_up_today();
     if (is_told_ && !was_told) used_up_();
   }
-  // Called with each byte that somebody counts, once the box can be told of them.
+  // `counted` is called with each byte that somebody counts, once the box can be told of them.
   void set_counted(std::function<void()> counted) { counted_ = std::move(counted); }
   // Returns how many bytes the box has not been told of.
   [[nodiscard]] std::int64_t untold() const { return untold_; }

@@ -18,7 +18,7 @@ class Names {
 
   Names();
 
-  // In host byte order; nothing when there are too many names.
+  // Returns it in host byte order; nothing when there are too many names.
   std::optional<std::uint32_t> address_of(const std::string& host);
   // Returns nothing for an address that no name has.
   [[nodiscard]] std::optional<std::string> name_of(std::uint32_t address) const;

@@ -32,7 +32,7 @@
 
 namespace sandbox::egress {
 
-// A request that is on, as it is to be told of.
+// A RequestNote is a request that is on, as it is to be told of.
 struct RequestNote {
   RequestNote(const Connection& connection, std::string_view method, std::string_view path)
       : asked(method, path), sent_before(connection.sent), received_before(connection.received) {}
@@ -64,14 +64,14 @@ class Session : public std::enable_shared_from_this<Session> {
   // certificates the door trusts itself.
   void set_authority(std::shared_ptr<LeafCertificates> leaves) { leaves_ = std::move(leaves); }
   void set_roots(std::shared_ptr<asio::ssl::context> roots) { roots_ = std::move(roots); }
-  // kInvalid: no such kind, or a socket that is none of that kind.
+  // Fails with kInvalid when there is no such kind, or the socket is none of that kind.
   base::Status add_listener(const std::string& kind, std::uint16_t port, base::UniqueFd socket);
   // Closes everything that it has: nothing of it comes back.
   void close();
   // Closes everything, and tells the box of what was under way.
   void end();
 
-  // For those who serve its connections.
+  // It is for those who serve its connections.
   [[nodiscard]] bool is_closed() const { return closed_; }
   // Returns the answer to a query of the name service; nothing where it is none.
   std::optional<std::string> answer_names(std::string_view query);
@@ -111,14 +111,15 @@ class Session : public std::enable_shared_from_this<Session> {
   static void end_request(RequestNote& note, unsigned status, bool was_kept);
   [[nodiscard]] bool keeps(const std::string& host) const;
   [[nodiscard]] Downloads& downloads() { return resources_.downloads; }
-  // TLS with the client, as the host; false: told of, and it is of no use any more.
+  // Begins TLS with the client, as the host. Returns false when that failed, which is told of: the
+  // connection is of no use any more.
   Task<bool> secure_client(Connection& connection, const std::string& first);
-  // TLS with the host, after open(); the reason why not.
+  // Begins TLS with the host, after open(). Returns the reason why not.
   Task<std::string> secure_upstream(Connection& connection);
   [[nodiscard]] Credentials& credentials() { return credentials_; }
   // It is connected; where nobody looks into it, that is all that is told of before its end.
   void tell_opened(Connection& connection);
-  // Once for each open().
+  // It is called once for each open().
   void tell_closed(Connection& connection);
   // From then on nobody looks into it.
   void join(const std::shared_ptr<Connection>& connection, std::string first);

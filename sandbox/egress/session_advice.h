@@ -7,7 +7,7 @@
 
 namespace sandbox::egress {
 
-// The reason of what no rule allows.
+// This is the reason of what no rule allows.
 inline constexpr std::string_view kNotAllowed = "not allowed by this session's network policy";
 
 // Returns how such a reason goes on. `rule` is the one that would allow it, `flag_note` what there

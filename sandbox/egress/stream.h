@@ -35,7 +35,7 @@ class Stream {
   // Says to the other side that nothing more comes; bytes from there may.
   Task<void> end();
   void close();
-  // For another connection; nothing is under way.
+  // Renews it for another connection; nothing is under way.
   void renew();
 
   template <typename Buffers, typename Handler>

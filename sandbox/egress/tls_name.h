@@ -17,8 +17,8 @@ struct TlsName {
 // further.
 std::string why_not(const TlsName& asked);
 
-// `first`: what has been read from the client, to which is added what is read here. The
-// connection's deadline closes it under a client that sends nothing.
+// `first` is what has been read from the client; what is read here is added to it. The connection's
+// deadline closes it under a client that sends nothing.
 Task<TlsName> read_tls_name(Connection& connection, std::string& first);
 
 }  // namespace sandbox::egress

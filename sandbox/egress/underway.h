@@ -75,7 +75,7 @@ class Told {
 
   void begin(const std::shared_ptr<Underway>& underway, nlohmann::json event, Underway::Count count,
              Underway::Clock::time_point began);
-  // kind: "closed" or "request".
+  // Its kind is "closed" or "request".
   void end(nlohmann::json event);
   [[nodiscard]] bool has_begun() const { return underway_ != nullptr; }
 

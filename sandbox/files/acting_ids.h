@@ -21,11 +21,12 @@ struct Identity {
   bool switch_ids = false;
 };
 
-// The identity of a session whose group has the number of its user; without a number, our own.
+// Returns the identity of a session whose group has the number of its user; without a number, our
+// own.
 Identity identity_of(std::optional<std::uint32_t> uid);
 
-// For the calling thread, until destroyed in that thread: file access is that of `identity`, with
-// no supplementary group and no capability but those that lead back. Check status() before any
+// While one lives, file access of the thread that made it, and destroys it, is that of `identity`,
+// with no supplementary group and no capability but those that lead back. Check status() before any
 // work. Each switch clears the process's dumpable flag and the thread's parent-death signal
 // (prctl(2)).
 class ActingIds {
@@ -35,7 +36,7 @@ class ActingIds {
   ActingIds(const ActingIds&) = delete;
   ActingIds& operator=(const ActingIds&) = delete;
 
-  // kInternal when the thread still has its former ids.
+  // Returns kInternal when the thread still has its former ids.
   [[nodiscard]] base::Status status() const;
 
  private:

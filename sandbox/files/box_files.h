@@ -79,8 +79,8 @@ struct ListOptions {
   std::optional<std::int64_t> changed_since_ms;
   std::size_t max_entries = kListEntriesDefault;  // 1 to kListEntriesMax
   std::size_t max_depth = kListDepthMax;          // levels below `path`, from 1; when recursive
-  // Only entries whose paths come behind this one, of which there need be none any more: the path
-  // of an entry, as it was shown.
+  // It lists only entries whose paths come behind this one, of which there need be none any more:
+  // the path of an entry, as it was shown.
   std::string after = {};
 };
 
@@ -98,7 +98,7 @@ struct ListResult {
   bool has_more_behind = false;
 };
 
-// Safe from many threads; each call switches the ids of its own thread only.
+// It is safe from many threads; each call switches the ids of its own thread only.
 class BoxFiles {
  public:
   // `root` is O_PATH on the box's root.
@@ -112,8 +112,8 @@ class BoxFiles {
            std::string working_directory = "/workspace")
       : BoxFiles(std::move(root), identity_of(uid), std::move(working_directory)) {}
 
-  // Up to `limit` bytes, 1 to kReadBytesMax, from `offset`; fewer only at the end. kInvalid beyond
-  // the end and for anything but a regular file.
+  // Returns up to `limit` bytes, 1 to kReadBytesMax, from `offset`; fewer only at the end. kInvalid
+  // beyond the end and for anything but a regular file.
   [[nodiscard]] base::Result<ReadResult> read(const std::string& path, std::int64_t offset,
                                               std::int64_t limit) const;
 
@@ -133,8 +133,8 @@ class BoxFiles {
   // session's disk.
   [[nodiscard]] bool is_in_host_folder(const std::string& path) const;
 
-  // Each of the path below the root, where there is none yet; at its end there may be a file. Never
-  // through a link.
+  // Makes each directory of the path below the root, where there is none yet; at its end there may
+  // be a file. Never goes through a link.
   [[nodiscard]] base::Status make_directories(const std::string& path) const;
 
   // Links are listed, not followed; /proc and its like are listed, not entered, as are directories
@@ -142,7 +142,7 @@ class BoxFiles {
   [[nodiscard]] base::Result<ListResult> list(const std::string& path,
                                               const ListOptions& options) const;
 
-  // stat(2) of what is there, links followed.
+  // Returns stat(2) of what is there, links followed.
   [[nodiscard]] base::Result<struct stat> status_of(const std::string& path) const;
 
   // Returns where a symbolic link leads, absolute, by one step; empty for what is none.
@@ -155,14 +155,14 @@ class BoxFiles {
   // replaces a file or a link of that name, and nothing else.
   [[nodiscard]] base::Status make_link(const std::string& path, const std::string& text) const;
 
-  // Extended attributes whose names begin with `prefix`, by the rest of their names, as far as
-  // names and values together have no more than `bytes_max`, and no value more than 8 KiB. Links
-  // are not followed.
+  // Returns the extended attributes whose names begin with `prefix`, by the rest of their names, as
+  // far as names and values together have no more than `bytes_max`, and no value more than 8 KiB.
+  // Links are not followed.
   [[nodiscard]] base::Result<Attributes> attributes_of(const std::string& path,
                                                        std::string_view prefix,
                                                        std::size_t bytes_max) const;
 
-  // A regular file, open for reading. What it holds may go on changing.
+  // Returns a regular file, open for reading. Its content may go on changing.
   [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
 
   // Has `feed` hear of `path` under `name`: ChangeFeed::follow().

@@ -12,12 +12,7 @@
 #include "sandbox/files/open_in_root.h"
 
 namespace sandbox::files {
-
-using base::Error;
-
 namespace {
-
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
 
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;
@@ -118,16 +113,18 @@ std::vector<std::string> by_its_own_name(std::vector<std::string> parts) {
 
 base::Result<std::string> resolve_path(int root_fd, const std::string& given,
                                        const std::string& from) {
-  if (given.empty()) return invalid("path must not be empty; relative paths start at " + from);
-  if (given.find('\0') != std::string::npos) return invalid("path must not hold a NUL byte");
+  if (given.empty()) {
+    return base::invalid("path must not be empty; relative paths start at " + from);
+  }
+  if (given.find('\0') != std::string::npos) return base::invalid("path must not hold a NUL byte");
   if (!is_utf8(given)) {
-    return invalid("path must be UTF-8; list_files shows files of other names as \\xHH");
+    return base::invalid("path must be UTF-8; list_files shows files of other names as \\xHH");
   }
   const std::string path = meant_path(root_fd, with_home(given), from);
   const std::vector<std::string> parts =
       by_its_own_name(parts_of(path.front() == '/' ? path : from + "/" + path));
   const std::string typed = path_of(parts);
-  if (typed.size() > kPathBytesMax) return invalid("path is longer than 4095 bytes");
+  if (typed.size() > kPathBytesMax) return base::invalid("path is longer than 4095 bytes");
   const std::string plain = path_of(without_dots(parts));
   if (plain == typed) return typed;
   // "link/.." is the parent of where the link leads, which only the kernel knows. Where both ways
@@ -167,7 +164,7 @@ bool names_directory(const std::string& path) {
 base::Result<SplitPath> split_path(const std::string& absolute) {
   const std::size_t slash = absolute.rfind('/');
   if (slash == std::string::npos || slash + 1 == absolute.size()) {
-    return invalid(absolute + ": is a directory; name a file in it");
+    return base::invalid(absolute + ": is a directory; name a file in it");
   }
   return SplitPath{parent_of(absolute), absolute.substr(slash + 1)};
 }

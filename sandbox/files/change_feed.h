@@ -16,17 +16,17 @@ namespace sandbox::files {
 
 inline constexpr std::size_t kFeedWatchesMax = 1024;  // in one feed: each is memory of the kernel
 
-// For the paths of one box, so that what its code does drowns nobody else's news. A path is heard
-// of through the file it leads to and through its name in every directory on the way, each opened
-// as the file tools do: no path of the box is given to inotify. A watch keeps nothing mounted and
-// nothing open. For one thread.
+// A ChangeFeed is for the paths of one box, so that what its code does drowns nobody else's news. A
+// path is heard of through the file it leads to and through its name in every directory on the way,
+// each opened as the file tools do: no path of the box is given to inotify. A watch keeps nothing
+// mounted and nothing open. For one thread.
 class ChangeFeed {
  public:
   ChangeFeed();
 
-  // False when the system gives no more of them.
+  // Returns false when the system gives no more of them.
   [[nodiscard]] bool valid() const { return inotify_.valid(); }
-  // Readable when there is something to take. Borrowed.
+  // Returns a descriptor that is readable when there is something to take. It is borrowed.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
   // Hears of `path` under `name`. To be called again after each of its changes: the way to it may
@@ -41,7 +41,8 @@ class ChangeFeed {
   std::set<std::string> take();
 
  private:
-  // An entry of a watched directory; with no entry, the watched file or directory itself.
+  // A Place is an entry of a watched directory; with no entry, the watched file or directory
+  // itself.
   using Place = std::pair<int, std::string>;
   struct Way {
     std::set<Place> places;

@@ -103,8 +103,8 @@ void DirectoryWatch::add_waiting() {
   }
 }
 
-// Whether it is about a file of hutch's own, which has a name of ours or, in the words of inotify,
-// that of its number.
+// Returns whether the change is about a file of hutch's own, which has a name of ours or, in the
+// words of inotify, that of its number.
 bool DirectoryWatch::is_of_draft(const Change& change, const std::string& path) {
   if (change.name.starts_with(base::Draft::kNamePrefix)) {
     if ((change.mask & IN_MOVED_FROM) != 0) draft_cookie_ = change.cookie;

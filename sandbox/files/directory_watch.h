@@ -27,12 +27,13 @@ class DirectoryWatch {
   static constexpr std::size_t kDirectoriesMax = 1000;
 
   enum class Depth { kOne, kAll };
-  // `root_fd`: of the box. kNotFound, or kInvalid for what is no directory; kLimit when it has more
-  // directories than kDirectoriesMax, or the user watches more than the host allows.
+  // `root_fd` is that of the box. Fails with kNotFound, or with kInvalid for what is no directory;
+  // kLimit when it has more directories than kDirectoriesMax, or the user watches more than the
+  // host allows.
   static base::Result<std::unique_ptr<DirectoryWatch>> start(int root_fd, const std::string& path,
                                                              Depth depth);
 
-  // Readable when there is something to take.
+  // Returns a descriptor that is readable when there is something to take.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
   // Returns the events that there are now, or the first some thousands of them. kLimit: more

@@ -29,10 +29,12 @@ base::UniqueFd open_entry(int directory_fd, const std::string& name, int flags, 
 // Without waiting, neither for a pipe's other end nor for a lease of the box's (fcntl(2)).
 base::UniqueFd reopen(int path_fd, int flags);
 
-// chmod(2) of exactly what an O_PATH descriptor stands for. False with errno when it fails.
+// Does chmod(2) of exactly what an O_PATH descriptor stands for. Returns false with errno when it
+// fails.
 bool change_mode(int path_fd, mode_t mode);
 
-// True on procfs, sysfs and the like, whose files act, wait or say what only the kernel should.
+// Returns true on procfs, sysfs and the like, whose files act, wait or say what only the kernel
+// should.
 bool is_kernel_filesystem(int fd);
 
 bool same_file(const struct stat& a, const struct stat& b);
@@ -43,7 +45,7 @@ FileState state_of(const struct stat& status);
 enum class Purpose { kRead, kWrite, kList };
 base::Error path_error(const std::string& path, int failure, Purpose purpose);
 
-// kInvalid for what is no regular file, saying what it is and what to do instead.
+// Returns kInvalid for what is no regular file, saying what it is and what to do instead.
 base::Error not_regular(const std::string& path, mode_t mode, Purpose purpose);
 base::Error of_the_kernel(const std::string& path, Purpose purpose);
 

@@ -14,16 +14,17 @@
 
 namespace sandbox::files {
 
-// The entries of one directory, without "." and "..", in the kernel's order. readdir(3).
+// A DirectoryReader reads the entries of one directory, without "." and "..", in the kernel's
+// order. readdir(3).
 class DirectoryReader {
  public:
   // `directory_fd` may be O_PATH.
   explicit DirectoryReader(int directory_fd);
 
-  // False with errno in `failure()` when it cannot be read.
+  // Returns false with errno in `failure()` when it cannot be read.
   [[nodiscard]] bool valid() const { return directory_ != nullptr; }
   [[nodiscard]] int failure() const { return failure_; }
-  // Null at the end. Valid until the next call.
+  // Returns null at the end. The entry is valid until the next call.
   const dirent* next();
 
  private:
@@ -34,28 +35,28 @@ class DirectoryReader {
   int failure_ = 0;
 };
 
-// A place in a tree. It goes down by name, never through a link, and up by "..", checking that it
-// came out where it went in: a directory that was moved meanwhile would lead to a stranger.
-// For one thread.
+// A TreeWalk is a place in a tree. It goes down by name, never through a link, and up by "..",
+// checking that it came out where it went in: a directory that was moved meanwhile would lead to a
+// stranger. For one thread.
 class TreeWalk {
  public:
   // Starts at `top`, an O_PATH descriptor of a directory, and never leaves it.
   TreeWalk(base::UniqueFd top, Mounts mounts);
 
-  // O_PATH; valid until the next step.
+  // Returns an O_PATH descriptor that is valid until the next step.
   [[nodiscard]] int fd() const { return here_.get(); }
-  // 0 at the top.
+  // Returns 0 at the top.
   [[nodiscard]] std::size_t depth() const { return chain_.size() - 1; }
   // Returns the directory's device as it was when it was entered.
   [[nodiscard]] dev_t device() const { return chain_.back().device; }
 
-  // False with errno when `name` is no directory that may be entered.
+  // Returns false with errno when `name` is no directory that may be entered.
   bool down(const std::string& name);
 
   // Goes up one level, or more where things were moved: ask depth(). REQUIRES: depth() > 0.
   void up();
 
-  // True once up() had to leave out a part because things were moved.
+  // Returns true once up() had to leave out a part because things were moved.
   [[nodiscard]] bool lost_place() const { return lost_place_; }
 
  private:

@@ -17,7 +17,7 @@ struct Message {
   int fd_count;
 };
 
-// `flags` as for recvmsg(2).
+// `flags` are as for recvmsg(2).
 Message receive_message(int socket, void* data, std::size_t size_max, int flags);
 
 }  // namespace sandbox::init

@@ -9,7 +9,7 @@
 
 namespace sandbox::init {
 
-// The plan as it lies in memory.
+// This is the plan as it lies in memory.
 struct Plan {
   const char* bytes;
   std::size_t size;
@@ -17,8 +17,8 @@ struct Plan {
 
 // The outside half: still on the host, before the clone.
 
-// Before the clone, so that nothing of the box ever runs outside of its limits. Returns the
-// directory of the version 2 cgroup that the clone shall start in, -1 without one.
+// It is called before the clone, so that nothing of the box ever runs outside of its limits.
+// Returns the directory of the version 2 cgroup that the clone shall start in, -1 without one.
 int join_cgroups(const Plan& plan);
 void raise_oom_score();
 
@@ -26,7 +26,8 @@ void raise_oom_score();
 // the child (pid 1 of the box) only; the parent writes the id maps, tells hutch-box the pidfd, and
 // exits.
 void clone_into_namespaces(const Plan& plan, int cgroup_directory);
-// After a clone into that directory that failed: true when we have moved there instead.
+// It is called after a clone into that directory that failed. Returns true when we have moved there
+// instead.
 bool join_before_clone(int cgroup_directory, int error);
 
 // Inside, in the order of enter_box().

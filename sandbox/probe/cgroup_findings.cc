@@ -78,13 +78,13 @@ std::vector<Hierarchy> hierarchies(const Host& host) {
     const auto mount = std::find_if(mounts.begin(), mounts.end(), [&](const Mount& candidate) {
       return version2 ? candidate.type == "cgroup2"
                       : candidate.type == "cgroup" && !controllers.empty() &&
-                            contains(candidate.options, controllers[0]);
+                            base::contains(candidate.options, controllers[0]);
     });
     if (mount == mounts.end()) continue;
     Hierarchy one = look_at(host, *mount, std::move(controllers), line.substr(second + 1));
-    const bool is_of_use =
-        std::any_of(one.controllers.begin(), one.controllers.end(),
-                    [](const std::string& name) { return contains(wanted_controllers(), name); });
+    const bool is_of_use = std::any_of(
+        one.controllers.begin(), one.controllers.end(),
+        [](const std::string& name) { return base::contains(wanted_controllers(), name); });
     if (is_of_use) found.push_back(std::move(one));
   }
   return found;
@@ -113,7 +113,7 @@ Finding cgroups(const Host& host) {
   std::vector<std::string> closed;
   for (const Hierarchy& one : found) {
     for (const std::string& controller : one.controllers) {
-      if (one.writable && contains(wanted_controllers(), controller)) {
+      if (one.writable && base::contains(wanted_controllers(), controller)) {
         usable.emplace(controller, one.version2 ? "v2" : "v1");
       }
     }
@@ -138,7 +138,7 @@ Finding swap(const Host& host) {
   const auto areas = host.lines("/proc/swaps");
   if (areas.size() < 2) return {"swap", State::kGood, "none: memory limits are sharp", ""};
   for (const Hierarchy& one : hierarchies(host)) {
-    if (one.version2 && one.writable && contains(one.controllers, "memory")) {
+    if (one.version2 && one.writable && base::contains(one.controllers, "memory")) {
       return {"swap", State::kGood, "on; sessions get none of it", ""};
     }
   }

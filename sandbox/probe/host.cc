@@ -47,10 +47,6 @@ std::string Host::real(const std::string& path) const {
   return found.starts_with(root_) ? found.substr(root_.size()) : found;
 }
 
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 std::vector<Mount> mounts_of(const Host& host) {
   std::vector<Mount> mounts;
   for (const std::string& line : host.lines("/proc/self/mountinfo")) {

@@ -19,7 +19,7 @@ class Host {
   [[nodiscard]] std::vector<std::string> lines(const std::string& path) const;
   [[nodiscard]] bool has(const std::string& path) const;
   [[nodiscard]] std::string at(const std::string& path) const { return root_ + path; }
-  // False when a test looks elsewhere.
+  // Returns false when a test looks elsewhere.
   [[nodiscard]] bool is_this_one() const { return root_.empty() || root_ == "/"; }
   [[nodiscard]] bool as_root() const { return uid_ == 0; }
   // Returns where a path leads, as the host names it; empty when it leads nowhere.
@@ -34,8 +34,6 @@ class Host {
   uid_t uid_;
 };
 
-bool contains(const std::vector<std::string>& words, const std::string& word);
-
 // A Mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 struct Mount {
   std::string root;  // which directory of the file system is mounted
@@ -45,12 +43,12 @@ struct Mount {
 };
 std::vector<Mount> mounts_of(const Host& host);
 
-// Each in its own file.
+// Each is in its own file.
 std::vector<Finding> kernel_findings(const Host& host);
 std::vector<Finding> namespace_findings(const Host& host);
 std::vector<Finding> cgroup_findings(const Host& host);
 std::vector<Finding> surroundings_findings(const Host& host, const std::string& state_directory);
-// `environment_directory`: of the environment that sessions have; empty: none.
+// `environment_directory` is that of the environment that sessions have; empty: none.
 std::vector<Finding> program_findings(const Host& host, const std::string& environment_directory);
 
 }  // namespace sandbox::probe

@@ -85,7 +85,7 @@ Finding seccomp(const Host& host) {
             "use a kernel with CONFIG_SECCOMP_FILTER=y"};
   }
   const auto actions = base::words_of(host.read("/proc/sys/kernel/seccomp/actions_avail"));
-  if (!actions.empty() && !contains(actions, "kill_process")) {
+  if (!actions.empty() && !base::contains(actions, "kill_process")) {
     return {"seccomp", State::kMissing,
             "cannot kill a whole process (only " + base::join(actions, " ") + ")",
             "use Linux 4.14 or newer"};

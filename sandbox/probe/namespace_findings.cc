@@ -1,4 +1,4 @@
-// Whether namespaces may be made and a fresh /proc mounted in them.
+// Tells whether namespaces may be made and a fresh /proc mounted in them.
 #include "base/process.h"
 #include "sandbox/probe/host.h"
 

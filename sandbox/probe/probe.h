@@ -13,8 +13,8 @@
 namespace sandbox::probe {
 
 struct Finding {
-  // kWeaker: sessions start, but something holds less well or a language is not there.
-  // kMissing: no session can start.
+  // kWeaker says that sessions start, but something holds less well or a language is not there,
+  // kMissing that no session can start.
   enum class State { kGood, kWeaker, kMissing };
   std::string layer;
   State state = State::kGood;
@@ -39,18 +39,18 @@ struct HostPaths {
   std::string environment_directory;
 };
 
-// Kernel calls, settings, cgroups, interpreters: by trying where that is cheap, else by reading.
-// Starts nothing, changes nothing but an empty cgroup made and removed. The whole proof is a box
-// that starts, which the caller adds. Safe from many threads.
+// Looks at kernel calls, settings, cgroups and interpreters: by trying where that is cheap, else by
+// reading. Starts nothing, changes nothing but an empty cgroup made and removed. The whole proof is
+// a box that starts, which the caller adds. Safe from many threads.
 std::vector<Finding> probe_host(const HostPaths& paths);
 
 // Writes one line a finding, a second one with its remedy, aligned; with colours for a terminal.
 std::string render_table(const std::vector<Finding>& findings, bool colours);
 
-// An array of {"layer", "state", "detail", "remedy"}, of limits with "level" too.
+// Returns an array of {"layer", "state", "detail", "remedy"}, of limits with "level" too.
 std::string to_json(const std::vector<Finding>& findings);
 
-// good, weaker or missing
+// Returns good, weaker or missing.
 const char* name_of(Finding::State state);
 
 }  // namespace sandbox::probe

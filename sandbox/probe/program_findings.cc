@@ -29,7 +29,7 @@ std::vector<std::string> others_in_path(const Host& host, const std::string& use
   for (const std::string& directory : base::words_of(host.search_path(), ':')) {
     if (!directory.starts_with('/') || others.size() == kNamedMax) continue;
     const std::string real = host.real(directory + name);
-    if (real.empty() || contains(known, real)) continue;
+    if (real.empty() || base::contains(known, real)) continue;
     known.push_back(real);
     others.push_back(directory + name);
   }
@@ -115,7 +115,9 @@ std::string seen_elsewhere(const Host& host, const std::vector<std::string>& nam
   for (const std::string& directory : other_package_directories(host)) {
     for (const std::string& name : names) {
       const std::string path = directory + "/" + name;
-      if (seen.size() < kNamedMax && host.has(path) && !contains(seen, path)) seen.push_back(path);
+      if (seen.size() < kNamedMax && host.has(path) && !base::contains(seen, path)) {
+        seen.push_back(path);
+      }
     }
   }
   if (seen.empty()) return "";

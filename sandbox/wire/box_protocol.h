@@ -67,7 +67,7 @@ inline constexpr int kBoxWaitMsMax = 60'000;
 
 nlohmann::json error_reply(const base::Error& failure);
 
-// The Error that `reply` carries, or success.
+// Returns the Error that `reply` carries, or success.
 base::Status check_reply(const nlohmann::json& reply);
 
 }  // namespace sandbox::wire

@@ -54,7 +54,7 @@ inline constexpr int kEgressListenFd = 3;
 inline constexpr int kEgressLockFd = 4;
 inline constexpr int kEgressDownloadsFd = 5;  // a directory, where answers are kept
 
-// Its options, behind its directory.
+// These are its options, behind its directory.
 inline constexpr const char* kEgressUid = "--uid=";
 inline constexpr const char* kEgressDownloadsMb = "--downloads-mb=";  // 0: none are kept
 

@@ -34,7 +34,8 @@ class FrameDecoder {
 
   void feed(std::string_view bytes) { buffer_.append(bytes); }
 
-  // The next whole frame; nothing when more bytes are needed; kInvalid on a head that is wrong.
+  // Returns the next whole frame; nothing when more bytes are needed; kInvalid on a head that is
+  // wrong.
   base::Result<std::optional<Frame>> next();
 
   // Returns how many bytes it holds: of frames that next() has not given back yet, and up to 1 MiB

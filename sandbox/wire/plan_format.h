@@ -60,7 +60,7 @@ class PlanReader {
  public:
   PlanReader(const char* bytes, std::size_t size) : next_(bytes), end_(bytes + size) {}
 
-  // False at the end of the plan, and on a malformed record: see ok().
+  // Returns false at the end of the plan, and on a malformed record: see ok().
   bool next(PlanRecord& record);
   [[nodiscard]] bool ok() const { return ok_; }
 

@@ -17,7 +17,7 @@ enum class ZygoteMessage : std::uint32_t {
   kBox = 2,     // carries two descriptors: the plan, and init's end of the socket to hutch-box
 };
 
-// Served when it is of the same build.
+// A ZygoteRequest is served when it is of the same build.
 struct ZygoteRequest {
   char build[64] = {};
   ZygoteMessage type{};

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 
 int main() {
   mcp::Server server({"echo", "", "1", ""});

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 #include "tests/conformance/fixtures.h"
 
 namespace {

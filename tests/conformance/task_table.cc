@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 
 namespace conformance {
 

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "sandbox/run.h"
+#include "tools/mcp/run_text.h"
 #include "tools/mcp/run_view.h"
 
 namespace {

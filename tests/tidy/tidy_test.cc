@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -185,6 +186,49 @@ TEST(Tidy, AClassIsInOneFile) {
     }
   }
   EXPECT_GT(file_of.size(), 100U);
+}
+
+// "RunLedger" is in run_ledger.cc.
+std::string file_name_of(const std::string& name) {
+  std::string words;
+  for (const char letter : name) {
+    if (std::isupper(static_cast<unsigned char>(letter)) != 0 && !words.empty()) words += '_';
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return words;
+}
+
+TEST(Tidy, AFileHasTheNameOfAClassOfItsHeader) {
+  // Their functions are what they are for, or one library's header may be included there alone.
+  const std::set<std::string> kOthers = {"base/digest.cc",          "base/fd.cc",
+                                         "base/result.cc",          "mcp/http/body_framing.cc",
+                                         "mcp/http/metrics.cc",     "mcp/http/route.cc",
+                                         "sandbox/box/usage.cc",    "sandbox/cgroup_directory.cc",
+                                         "sandbox/wire/frame.cc",   "sandbox/wire/plan_format.cc",
+                                         "sessions/sqlite.cc",      "tools/api/api.cc",
+                                         "tools/cli/follow_run.cc", "tools/cli/terminal.cc"};
+  std::set<std::string> seen;
+  for (const fs::path& file : source_files()) {
+    if (file.extension() != ".cc" || file.string().starts_with("tests/")) continue;
+    const fs::path header = fs::path(file).replace_extension(".h");
+    if (!fs::exists(kRoot / header)) continue;
+    std::set<std::string> names;
+    for (const std::string& line : lines_of(header)) {
+      static const std::regex kClass("^(class|struct) ([A-Z][A-Za-z0-9]*)( final)? *[:{]");
+      std::smatch match;
+      if (std::regex_search(line, match, kClass)) names.insert(match[2].str());
+    }
+    std::set<std::string> own;
+    for (const std::string& name : classes_in(lines_of(file))) {
+      const std::string last = name.substr(name.rfind(':') + 1);
+      if (names.contains(last)) own.insert(file_name_of(last));
+    }
+    if (own.empty() || own.contains(file.stem().string())) continue;
+    seen.insert(file.string());
+    EXPECT_TRUE(kOthers.contains(file.string()))
+        << file << " has the name of none of its classes: rename it, or the class";
+  }
+  EXPECT_EQ(seen, kOthers) << "the list may only shrink";
 }
 
 TEST(Tidy, TheClassesOfAFileAreFound) {

@@ -56,7 +56,7 @@ fi
 say "Packing $build"
 tests=$vm/tests.tar
 tar -cf "$tests" -C "$build" bin/hutch bin/hutch-box bin/hutch-egress bin/hutch-init share weak/bin weak/share
-tar -rf "$tests" -C "$top" --exclude=__pycache__ tests/conftest.py tests/pytest.ini tests/support \
+tar -rf "$tests" -C "$top" --exclude=__pycache__ tests/conftest.py tests/pytest.ini tests/long_cases.txt tests/support \
   tests/integration tests/security tests/vm packaging/systemd packaging/config.toml
 
 say "Booting, for at most $seconds seconds"

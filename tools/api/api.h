@@ -36,7 +36,7 @@ struct Operation {
 // Returns JSON in which halves of characters may be (mcp/half_characters.h), as over MCP.
 base::Result<nlohmann::json> parse_body(std::string_view body);
 
-// kInvalid for what is no JSON object, or not as the table says.
+// Fails with kInvalid for what is no JSON object, or not as the table says.
 base::Result<Arguments> body_of(const std::vector<Argument>& table,
                                 const mcp::http::Request& request);
 
@@ -61,7 +61,7 @@ std::vector<mcp::http::Route> routes_of(std::vector<Operation> operations, const
 base::Result<std::optional<std::int64_t>> number_in_query(const mcp::http::Request& request,
                                                           const char* name);
 
-// {"code": 404, "message": "no such session"}
+// Returns a refusal such as {"code": 404, "message": "no such session"}.
 mcp::http::Response refused_with_code(int status, const std::string& message);
 
 }  // namespace tools::api

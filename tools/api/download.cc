@@ -68,7 +68,7 @@ std::string with_charset(const Download& download) {
   return download.content_type + (is_utf8 ? "; charset=utf-8" : "");
 }
 
-// Whether one of the entity tags of the header is this one: RFC 9110 section 13.1.2.
+// Returns whether one of the entity tags of the header is this one: RFC 9110 section 13.1.2.
 bool has_tag(std::string_view header, const std::string& tag) {
   return header == "*" || header.find(tag) != header.npos;
 }

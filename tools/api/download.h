@@ -22,10 +22,11 @@ struct Download {
   std::shared_ptr<const void> room = nullptr;  // held until the file is sent, or nobody wants it
 };
 
-// 200, 206, 304 or 416: RFC 9110 sections 13 and 14. Of several ranges none is heard.
+// Answers 200, 206, 304 or 416: RFC 9110 sections 13 and 14. Of several ranges none is heard.
 mcp::http::Response answer_with(const mcp::http::Request& request, Download download);
 
-// RFC 6266: for every client the name in ASCII, for those that know more the name itself.
+// Returns the header as RFC 6266 has it: for every client the name in ASCII, for those that know
+// more the name itself.
 std::string content_disposition(std::string_view filename, bool is_inline);
 
 // Adds the headers for what came out of a sandbox: no browser may take it for anything else, or

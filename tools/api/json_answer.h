@@ -10,12 +10,12 @@ namespace tools::api {
 
 mcp::http::Response json_answer(int status, const nlohmann::json& value);
 
-// 204.
+// Returns a 204.
 mcp::http::Response empty_answer();
 
 int status_of(const base::Error& error);
 
-// The refusal that says so, with when to try again where that is known.
+// Returns the refusal, which says when to try again where that is known.
 mcp::http::Response with_retry_after(const base::Error& error, mcp::http::Response refusal);
 
 }  // namespace tools::api

@@ -119,8 +119,8 @@ bool names_no_other_page(const Request& request) {
   return true;
 }
 
-// Whether a browser sends its cookie for a page of that host itself, or because a person goes
-// there: servers of other sessions are the same site to it, and may have it ask for anything.
+// Returns whether a browser sends its cookie for a page of that host itself, or because a person
+// goes there: servers of other sessions are the same site to it, and may have it ask for anything.
 bool is_asked_by_itself(const Request& request) {
   const std::string_view site = request.header("Sec-Fetch-Site");
   if (site.empty()) return names_no_other_page(request);

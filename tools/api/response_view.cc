@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::int64_t kMsPerSecond = 1000;
 
-bool is_limit(Cause cause) {
-  return cause == Cause::kOom || cause == Cause::kPids || cause == Cause::kDisk ||
-         cause == Cause::kOutput;
-}
-
 // Returns one of three words for a run that has ended; one that goes on has none of them yet.
 std::string status_of_call(const Run& run) {
   if (run.status == RunStatus::kCompleted) return "completed";

@@ -20,7 +20,7 @@ struct PostedCall {
 };
 
 nlohmann::json call_to_json(const PostedCall& call);
-// Empty members where there is nothing: a server was killed before it had written it down.
+// Returns empty members where there is nothing: a server was killed before it had written it down.
 PostedCall call_from_json(const std::string& text);
 
 struct ResponseParts {

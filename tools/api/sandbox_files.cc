@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "mcp/http/budget.h"
 #include "sandbox/files/box_files.h"
 #include "sandbox/files/box_path.h"
@@ -37,15 +38,13 @@ namespace {
 constexpr std::size_t kArchivesMost = 8;
 constexpr std::int64_t kArchiveBytesMax = std::int64_t{2} << 30;  // before it is compressed
 
-std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::string path_in_query(const Request& request, const std::string& otherwise) {
   const auto found = request.query.find("path");
   return found == request.query.end() ? otherwise : found->second;
 }
 
 json entry_view(const sandbox::files::ListEntry& entry) {
-  return {{"name", name_of_path(entry.path)},
+  return {{"name", base::name_of_path(entry.path)},
           {"path", entry.path},
           {"type", entry.type == "directory" ? "dir" : entry.type},
           {"size", entry.bytes},
@@ -75,7 +74,7 @@ base::Result<Response> read(const Services& services, const Request& request) {
   Download download;
   download.file = std::move(file);
   download.bytes = status.st_size;
-  download.filename = to_utf8(name_of_path(path));
+  download.filename = to_utf8(base::name_of_path(path));
   download.content_type = share::mime_type_of_name(download.filename);
   if (download.content_type.empty()) download.content_type = "application/octet-stream";
   return answer_with(request, std::move(download));
@@ -131,8 +130,8 @@ base::Result<UploadedFile> upload_in(const Request& request) {
                        "?path=");
   }
   // A browser may send more of the path than the name.
-  if (upload.path.empty() && !filename.empty()) upload.path = name_of_path(filename);
-  if (upload.path.ends_with('/')) upload.path += name_of_path(filename);
+  if (upload.path.empty() && !filename.empty()) upload.path = base::name_of_path(filename);
+  if (upload.path.ends_with('/')) upload.path += base::name_of_path(filename);
   if (!upload.path.empty()) return upload;
   return base::error(Error::Kind::kInvalid, "path is missing: where in the sandbox to put it");
 }
@@ -153,7 +152,7 @@ base::Result<Response> write(const Services& services, const Request& request) {
     return refused_with_code(507, done.error().message);
   }
   const auto [written, record] = TRY(std::move(done));
-  return json_answer(201, {{"name", name_of_path(record.path)},
+  return json_answer(201, {{"name", base::name_of_path(record.path)},
                            {"path", record.path},
                            {"type", "file"},
                            {"size", written.bytes}});

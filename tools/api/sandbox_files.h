@@ -21,12 +21,12 @@ inline constexpr const char* kTooLargeFile =
     "sessions its folder with --mount";
 static_assert(kUploadBytesMax == 104'857'600);
 
-// The session of the request's {id}, which has not ended. In sandboxes.cc.
+// Returns the session of the request's {id}, which has not ended. It is in sandboxes.cc.
 base::Result<sessions::Session> sandbox_of(const Services& services,
                                            const mcp::http::Request& request);
 
 std::vector<mcp::http::Route> sandbox_file_routes(const Services& services);
-// In upload_routes.cc.
+// These are in upload_routes.cc.
 std::vector<mcp::http::Route> upload_routes_of(const Services& services);
 
 }  // namespace tools::api

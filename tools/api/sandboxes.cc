@@ -87,7 +87,7 @@ base::Result<Response> resume(const Services& services, const Request& request) 
                       request.principal);
 }
 
-// Whether it is more than a program's name.
+// Returns whether the text is more than a program's name.
 bool is_line_of_shell(const std::string& text) {
   return text.find_first_of(" \t\n;|&<>$`") != std::string::npos;
 }

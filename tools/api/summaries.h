@@ -19,7 +19,7 @@ struct Summary {
   std::vector<QueryMember> query = {};
 };
 
-// Null: nobody has said anything of it.
+// Returns null when nobody has said anything of it.
 const Summary* find_summary(std::string_view method, std::string_view path);
 
 }  // namespace tools::api

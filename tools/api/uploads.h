@@ -37,12 +37,13 @@ class Uploads {
   // Says whether one more has room beside those that are not over. From then on it counts by its
   // description, in the box too.
   using HasRoom = std::function<base::Status(const sandbox::UnfinishedUploads& before)>;
-  // kLimit: kMost are there. One begins after the other, whichever server it came to.
+  // Fails with kLimit when kMost are there. One begins after the other, whichever server it came
+  // to.
   base::Result<Upload> begin(const std::string& path, std::int64_t length_bytes,
                              const HasRoom& has_room) const;
-  // kNotFound; kConflict while somebody else has it.
+  // Fails with kNotFound when there is none of this id, with kConflict while somebody else has it.
   [[nodiscard]] base::Result<Upload> take(const std::string& id) const;
-  // Behind what is there. kInvalid for more than it is to have.
+  // Adds the bytes behind what is there. kInvalid for more than it is to have.
   static base::Status append(Upload& upload, std::string_view bytes);
   // Calls `put`, which puts a whole upload where it goes. Meanwhile the upload itself does not
   // count to the session's disk, since the file does; afterwards it is gone, or counts again.

@@ -62,7 +62,7 @@ base::Result<sandbox::SandboxConfig> sandbox_config(const Settings& settings) {
   sandbox::SandboxConfig config;
   config.sessions_directory = sessions::sessions_directory(settings.state_directory);
   config.zygote_directory = settings.zygote_directory;
-  config.egress_directory = settings.state_directory + "/egress";
+  config.egress_directory = sessions::egress_directory(settings.state_directory);
   const std::string usual =
       sandbox::usual_template(settings.environments_directory, settings.template_name);
   if (usual != sandbox::kHostTemplate) {
@@ -168,10 +168,10 @@ base::Result<std::unique_ptr<Application>> Application::open(const Settings& set
   PackageIndexes indexes;
   sessions::GrantedNetwork network = TRY(granted_network(settings, indexes));
   TRY(make_directories(settings));
-  network.roots = TRY(sessions::roots_with(settings.state_directory + "/egress",
+  network.roots = TRY(sessions::roots_with(sessions::egress_directory(settings.state_directory),
                                            sessions::host_roots(), indexes.certificates));
   app->sandbox_ = sandbox::make_sandbox(TRY(sandbox_config(settings)));
-  app->store_ = TRY(open_store(settings.state_directory + "/hutch.db"));
+  app->store_ = TRY(open_store(sessions::database_in(settings.state_directory)));
   app->store_->watch(
       [readiness = app->readiness_, tells = settings.serves](auto begun, const Error* failure) {
         readiness->wrote(begun, failure);

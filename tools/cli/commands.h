@@ -22,8 +22,8 @@ using Command = std::function<base::Result<int>(const Settings&)>;
 
 base::Result<int> run_stdio(Application& app, const std::string& session_name);
 
-// `no_auth`: whoever reaches the address is the user of this machine. `reread` gives the settings
-// as they are now.
+// With `no_auth` whoever reaches the address is the user of this machine. `reread` gives the
+// settings as they are now.
 base::Result<int> run_serve(Application& app, bool no_auth,
                             std::function<base::Result<Settings>()> reread);
 // It says whether run_serve() could begin with these: nothing is made for that, and nobody asked.
@@ -33,7 +33,8 @@ struct RunOptions {
   std::string file;      // "-": standard input
   std::string language;  // also py, js, ts, sh; empty: from the name of the file
   std::string session;   // empty: one of its own, deleted afterwards
-  // For its pictures and tables and the files that it writes, made with the first; empty: for none.
+  // Pictures, tables and the files that it writes go there; it is made with the first of them.
+  // Empty: none are saved.
   std::string save_directory;
   long timeout_seconds = 0;  // 0: the session's
 };
@@ -54,7 +55,8 @@ base::Result<int> run_sessions(Application& app, SessionAction action, const std
 // Deletes at once what is over its time, where that was held back.
 base::Result<int> expire_sessions(Application& app);
 
-// In words for the shell; those of the sessions are for clients, and name their tools.
+// Says the failure in words for the shell; those of the sessions are for clients, and name their
+// tools.
 base::Result<int> or_no_such_session(const Settings& settings, base::Result<int> done);
 
 struct AllowOptions {
@@ -66,8 +68,8 @@ struct AllowOptions {
 };
 base::Result<int> allow_session(Application& app, const AllowOptions& options);
 
-// The signals by which run_shell() hears of its terminal, and of those who want it to end. The
-// caller blocks them before it runs.
+// These are the signals by which run_shell() hears of its terminal, and of those who want it to
+// end. The caller blocks them before it runs.
 inline constexpr std::initializer_list<int> kShellSignals{SIGWINCH, SIGTERM, SIGHUP, SIGINT};
 struct ShellOptions {
   std::string session;             // by id or name
@@ -107,6 +109,9 @@ base::Result<int> share_remove(Application& app, const std::string& id);
 // Copies the shared file to `target`, or into it where that is a directory; "-" is standard output.
 base::Result<int> share_get(Application& app, const std::string& id, const std::string& target);
 
+// Opens the database for a command that needs nothing else.
+base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings);
+
 struct TokenOptions {
   std::string name;  // empty: none
   std::string principal = "local";
@@ -128,8 +133,8 @@ struct CredentialOptions {
   std::string variable;
   std::string command;  // run each time that the value is needed
 };
-// In place of the one of that name; `text` is its value, or the command that prints it, as
-// credential.source says.
+// Keeps the credential in place of the one of that name; `text` is its value, or the command that
+// prints it, as credential.source says.
 base::Status keep_credential(const Settings& settings, sessions::CredentialTable& credentials,
                              sessions::StoredCredential credential, const std::string& text);
 base::Result<int> credential_set(const Settings& settings, const CredentialOptions& options);

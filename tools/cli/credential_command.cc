@@ -32,18 +32,11 @@ constexpr std::size_t kValueBytesMin = 8;
 constexpr std::size_t kValueBytesMax = 8192;
 constexpr std::chrono::seconds kCommandPatience{15};
 
-Error invalid(const std::string& message) { return base::error(Error::Kind::kInvalid, message); }
-
-base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
-  TRY(make_directories(settings));
-  return sessions::Store::open(settings.state_directory + "/hutch.db");
-}
-
 std::string own_credential(const Settings& settings) {
   return own_command(settings, process_environment()) + " credential";
 }
 
-base::Result<sessions::SealingKey> key_of(const Settings& settings) {
+base::Result<base::SealingKey> key_of(const Settings& settings) {
   return sessions::sealing_key_in(settings.state_directory + "/credentials.key");
 }
 
@@ -54,10 +47,10 @@ base::Result<std::string> checked(std::string value) {
   const bool is_printable = std::all_of(value.begin(), value.end(), [](char c) {
     return static_cast<unsigned char>(c) >= ' ' && c != 0x7F;
   });
-  if (!is_printable) return invalid("the value has characters in it that no header can have");
+  if (!is_printable) return base::invalid("the value has characters in it that no header can have");
   if (value.size() < kValueBytesMin || value.size() > kValueBytesMax) {
-    return invalid("the value must have " + std::to_string(kValueBytesMin) + " to " +
-                   std::to_string(kValueBytesMax) + " bytes");
+    return base::invalid("the value must have " + std::to_string(kValueBytesMin) + " to " +
+                         std::to_string(kValueBytesMax) + " bytes");
   }
   return value;
 }
@@ -82,7 +75,7 @@ base::Result<std::string> value_of(const CredentialOptions& options) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
     const char* const value =
         ::getenv(options.variable.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
-    if (value == nullptr) return invalid("there is no variable " + options.variable);
+    if (value == nullptr) return base::invalid("there is no variable " + options.variable);
     return checked(value);
   }
   if (!options.file.empty()) {
@@ -102,7 +95,7 @@ base::Status check_name(const std::string& name) {
   if (!name.empty() && name.size() <= 64 && name.find_first_not_of(kAllowed) == std::string::npos) {
     return base::done();
   }
-  return invalid("the name of a credential is 1 to 64 letters, digits and ._-");
+  return base::invalid("the name of a credential is 1 to 64 letters, digits and ._-");
 }
 
 std::string home_of_user() {
@@ -126,7 +119,8 @@ base::Result<std::string> value_in(const Settings& settings, const std::string& 
   const auto store = TRY(open_store(settings));
   const auto stored = TRY(store->credentials.find(name));
   const auto key = TRY(key_of(settings));
-  const std::string text = TRY(sessions::unseal(key, stored.sealed, stored.source + " " + name));
+  const std::string text =
+      TRY(sessions::unseal_digits(key, stored.sealed, stored.source + " " + name));
   return stored.source == "command" ? printed_by(text) : base::Result<std::string>(text);
 }
 
@@ -136,7 +130,7 @@ base::Status keep_credential(const Settings& settings, sessions::CredentialTable
                              sessions::StoredCredential credential, const std::string& text) {
   const auto key = TRY(key_of(settings));
   const std::string purpose = credential.source + " " + credential.credential.name;
-  credential.sealed = TRY(sessions::seal(key, text, purpose));
+  credential.sealed = TRY(sessions::seal_in_digits(key, text, purpose));
   credential.updated_at = base::now_ms();
   return credentials.put(credential);
 }
@@ -148,7 +142,7 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
   credential.name = options.name;
   credential.host = TRY(sandbox::parse_network_rule(options.host));
   if (!credential.host.methods.empty() || !credential.host.path.empty()) {
-    return invalid("--host takes a host, without methods and a path");
+    return base::invalid("--host takes a host, without methods and a path");
   }
   TRY(sandbox::take_place(options.place, credential));
   credential.allows_plain = options.allow_plain;
@@ -156,10 +150,10 @@ base::Result<int> credential_set(const Settings& settings, const CredentialOptio
   const std::string text = options.command.empty() ? TRY(value_of(options)) : options.command;
   const bool is_pair = stored.source == "command" || text.find(':') != std::string::npos;
   if (options.place == "basic" && !is_pair) {
-    return invalid("for --basic the value is user:password");
+    return base::invalid("for --basic the value is user:password");
   }
   if (options.place == "sigv4" && !is_pair) {
-    return invalid("for --sigv4 the value is id:secret, or id:secret:token");
+    return base::invalid("for --sigv4 the value is id:secret, or id:secret:token");
   }
   const auto store = TRY(open_store(settings));
   TRY(keep_credential(settings, store->credentials, stored, text));
@@ -212,7 +206,7 @@ base::Result<int> credential_remove(const Settings& settings, const std::string&
 
 base::Result<int> credential_hand_over(const Settings& settings, const std::string& name) {
   if (::isatty(STDOUT_FILENO) == 1) {
-    return invalid("this is for hutch itself: a credential is shown to nobody");
+    return base::invalid("this is for hutch itself: a credential is shown to nobody");
   }
   const auto value = value_in(settings, name);
   const json answer =

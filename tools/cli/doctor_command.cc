@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <vector>
@@ -52,7 +51,7 @@ Finding box_finding(const base::Result<BoxProof>& proof, const std::vector<Findi
           ""};
 }
 
-// Whether a session comes from a zygote, which this starts where there is none.
+// Says whether a session comes from a zygote, which this starts where there is none.
 Finding zygote_finding(Settings settings, bool has_python) {
   constexpr std::chrono::seconds kPatience{30};
   const char* layer = "zygote";
@@ -112,7 +111,7 @@ Finding memory_finding(const Settings& settings) {
 
 // Nothing, but where sessions are kept longer than was said.
 std::optional<Finding> deletion_finding(const Settings& settings) {
-  const std::string database = settings.state_directory + "/hutch.db";
+  const std::string database = sessions::database_in(settings.state_directory);
   if (::access(database.c_str(), R_OK) != 0) return std::nullopt;
   const auto store = sessions::Store::open(database);
   if (!store.ok()) return std::nullopt;  // other lines say so
@@ -132,11 +131,6 @@ std::string verdict(const std::vector<Finding>& findings) {
   const auto weaker = count(Finding::State::kWeaker);
   if (weaker == 0) return "Sessions start here, with everything.";
   return "Sessions start here; " + std::to_string(weaker) + " of these lines could be better.";
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? "" : value;
 }
 
 // Names the programs that read none of the variables by which others find the certificates of a
@@ -177,8 +171,8 @@ Finding network_finding(const Settings& settings, const BoxProof::Trial& tried) 
 base::Result<int> run_doctor(const Settings& settings, DoctorView view) {
   sandbox::probe::HostPaths host;
   host.state_directory = settings.state_directory;
-  host.search_path = variable("PATH");
-  host.home = variable("HOME");
+  host.search_path = process_environment()("PATH");
+  host.home = process_environment()("HOME");
   if (const auto config = sandbox_config(settings); config.ok()) {
     host.environment_directory = config.value().usual_environment;
   }

@@ -9,7 +9,7 @@
 
 namespace tools::cli {
 
-// In this thread, and those that it starts.
+// Blocks the signals in this thread, and in those that it starts.
 void block_signals(std::initializer_list<int> numbers);
 void block_ending_signals();
 

@@ -20,8 +20,8 @@ struct FolderCopied {
 // Both copy links that say how to go from where they lie to something else in the folder. Others
 // are left out, which is told.
 
-// Into `target`, which is made. Names come from the session: nothing below `target` is followed
-// that is a link, and what is at a name that is to be a file is replaced, not written to.
+// Copies into `target`, which is made. Names come from the session: nothing below `target` is
+// followed that is a link, and what is at a name that is to be a file is replaced, not written to.
 base::Result<FolderCopied> copy_folder_out(const sandbox::files::BoxFiles& files,
                                            const std::string& path, const std::string& target,
                                            mode_t umask);

@@ -9,10 +9,10 @@ class App;
 
 namespace tools::cli {
 
-// A page of section 1, as roff (man(7)).
+// Returns a page of section 1, as roff (man(7)).
 std::string manual_page(const CLI::App& app, const std::string& version);
 
-// A script that bash, zsh or fish sources; empty for another shell.
+// Returns a script that bash, zsh or fish sources; empty for another shell.
 std::string completion_for(const std::string& shell, const CLI::App& app);
 
 }  // namespace tools::cli

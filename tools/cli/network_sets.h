@@ -9,8 +9,8 @@
 
 namespace tools::cli {
 
-// packages: the indexes of pip and npm. github: repositories and releases. Nothing for a name that
-// is none of a set.
+// Returns the rules of a set. packages has the indexes of pip and npm, github has repositories and
+// releases. Nothing for a name that is none of a set.
 std::optional<std::vector<sandbox::NetworkRule>> network_set(const std::string& name);
 
 }  // namespace tools::cli

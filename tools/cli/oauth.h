@@ -11,7 +11,7 @@
 
 namespace tools::cli {
 
-// kInvalid names the key of [oauth] that is wrong or missing.
+// Fails with kInvalid, which names the key of [oauth] that is wrong or missing.
 base::Result<std::shared_ptr<mcp::auth::ResourceServer>> make_resource_server(
     const OauthSettings& settings, std::function<void(const std::string& what)> on_fault);
 

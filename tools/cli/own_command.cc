@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -48,10 +47,10 @@ std::string usual_state_directory(const Environment& environment) {
 }  // namespace
 
 std::string path_of(const std::string& program, const Environment& environment) {
-  std::istringstream directories(environment("PATH"));
-  for (std::string one;
-       program.find('/') == std::string::npos && std::getline(directories, one, ':');) {
-    std::string path = one + "/" + program;
+  if (program.find('/') != std::string::npos) return program;
+  const std::string directories = environment("PATH");
+  for (const std::string_view one : base::split(directories, ':')) {
+    std::string path = std::string(one) + "/" + program;
     if (one.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
   }
   return program;
@@ -59,9 +58,9 @@ std::string path_of(const std::string& program, const Environment& environment) 
 
 base::Result<std::string> own_path(const Environment& environment) {
   const std::string own = TRY(base::executable_directory()) + "/" + kProgram;
-  std::istringstream directories(environment("PATH"));
-  for (std::string one; std::getline(directories, one, ':');) {
-    const std::string path = one + "/" + kProgram;
+  const std::string directories = environment("PATH");
+  for (const std::string_view one : base::split(directories, ':')) {
+    const std::string path = std::string(one) + "/" + kProgram;
     if (one.starts_with('/') && is_same_file(path, own)) return path;
   }
   return own;

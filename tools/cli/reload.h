@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 #include "tools/cli/settings.h"
 
 namespace sessions {
@@ -40,7 +40,7 @@ class Reload {
   Reload(const Settings& running, sessions::QuotasInForce& quotas, Reread reread)
       : running_(running), quotas_(quotas), reread_(std::move(reread)) {}
 
-  // The names of this one change; it is null from when it drains.
+  // Sets the service whose names change; it is null from when it drains.
   void set_service(mcp::http::Service* service);
   // A single thread calls it.
   void read_anew();

@@ -168,15 +168,14 @@ base::Status save_file(const sandbox::files::BoxFiles& files, const sandbox::Fil
 base::Result<std::int64_t> save_files(Application& app, const sessions::Session& session,
                                       const sandbox::Run& run, const std::filesystem::path& top,
                                       bool& failed) {
-  constexpr std::string_view kWorkspace = "/workspace/";
   if (run.files_changed.empty()) return 0;
   const auto files = files_in(TRY(app.services().boxes.root_of(session)), session);
   auto room = static_cast<std::int64_t>(kSavedBytesMax);
   std::int64_t made = 0;
   std::int64_t left_out = 0;
   for (const sandbox::FileChange& change : run.files_changed) {
-    if (change.change == "deleted" || !change.path.starts_with(kWorkspace)) continue;
-    const std::string name = change.path.substr(kWorkspace.size());
+    if (change.change == "deleted" || !change.path.starts_with(sandbox::kBelowWorkspace)) continue;
+    const std::string name = change.path.substr(sandbox::kBelowWorkspace.size());
     if (!may_be_saved(top, name) || !is_file_there(files, change.path)) {
       ++left_out;
       continue;

@@ -11,7 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/json.h"
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 #include "sessions/manager_config.h"
 #include "sessions/processor_weights.h"
 #include "sessions/readiness.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "mcp/http/route.h"
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 #include "mcp/server.h"
 
 namespace tools::cli {

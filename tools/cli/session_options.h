@@ -9,7 +9,7 @@ class App;
 
 namespace tools::cli {
 
-// A command that needs the whole application.
+// Returns a command that needs the whole application.
 Command with_application(std::function<base::Result<int>(Application&)> body);
 
 // `chosen` becomes the command that was asked for.

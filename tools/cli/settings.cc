@@ -259,7 +259,7 @@ base::Status resolve_template(const Environment& environment, Settings& settings
   return base::done();
 }
 
-// Whether it is, or nobody can tell.
+// Returns whether there is something at the path, or nobody can tell.
 bool may_be_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }

@@ -40,7 +40,7 @@ struct ServeSettings {
   friend bool operator==(const ServeSettings&, const ServeSettings&) = default;
 };
 
-// [oauth] of the configuration file, as it was written there.
+// OauthSettings are [oauth] of the configuration file, as it was written there.
 struct OauthSettings {
   std::string issuer;
   std::string resource;
@@ -56,7 +56,7 @@ struct OauthSettings {
 
 inline constexpr std::int64_t kSpareSessionsMax = 100;
 
-// The configuration said nothing: each command has its own.
+// It says that the configuration said nothing: each command has its own.
 inline constexpr std::int64_t kDetachUnset = -1;
 
 // A value of the configuration file is kept as it stands there.
@@ -132,15 +132,16 @@ struct Flags {
   std::vector<std::string> credentials;
 };
 
-// memory_mb of a session that asks for nothing, where the configuration does not say: no more than
-// half of what this machine has, for a program that takes all of its session's to leave the rest.
+// Returns memory_mb of a session that asks for nothing, where the configuration does not say: no
+// more than half of what this machine has, for a program that takes all of its session's to leave
+// the rest.
 std::int64_t usual_memory_mb();
 
 // Reads a variable of the environment; empty when it is not set.
 using Environment = std::function<std::string(const char* name)>;
 Environment process_environment();
 
-// kInvalid names the flag, variable or line of the file that is wrong.
+// Fails with kInvalid, which names the flag, variable or line of the file that is wrong.
 base::Result<Settings> resolve_settings(const Flags& flags, const Environment& environment);
 
 // It is like "/etc/hutch/config.toml:3: " where that line has given the key this value, else empty.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
@@ -34,17 +33,13 @@ constexpr const char* kClientsFile = "/setup/clients.json";
 constexpr std::size_t kCompilerBytesMax = 64 * 1024;
 constexpr std::chrono::seconds kCompilerPatience{60};
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? "" : value;
-}
-
 // Returns the words by which a client starts hutch: those of $HUTCH_LAUNCHER, since whoever brought
 // hutch here knows better how it is started again, else our own path. Fails with kInvalid where it
 // says "none": this copy may not last.
 base::Result<std::vector<std::string>> words_to_start(const SetupOptions& options) {
+  const Environment environment = process_environment();
   std::vector<std::string> words;
-  std::istringstream launcher(variable("HUTCH_LAUNCHER"));
+  std::istringstream launcher(environment("HUTCH_LAUNCHER"));
   for (std::string word; launcher >> word;) words.push_back(word);
   if (words == std::vector<std::string>{"none"}) {
     return base::error(
@@ -53,8 +48,8 @@ base::Result<std::vector<std::string>> words_to_start(const SetupOptions& option
         "FILE, pip install FILE, npm install -g FILE), then hutch-mcp setup");
   }
   // Clients of the desktop have a short PATH.
-  if (!words.empty()) words[0] = path_of(words[0], process_environment());
-  if (words.empty()) words.push_back(TRY(own_path(process_environment())));
+  if (!words.empty()) words[0] = path_of(words[0], environment);
+  if (words.empty()) words.push_back(TRY(own_path(environment)));
   words.emplace_back("stdio");
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;
@@ -204,16 +199,15 @@ base::Result<int> offer_environment(const Settings& settings, const SetupOptions
 
 base::Result<int> run_setup(const Settings& settings, const SetupOptions& options) {
   const auto config = TRY(sandbox_config(settings));
+  const Environment environment = process_environment();
   setup::Places places;
-  places.home = variable("HOME");
+  places.home = environment("HOME");
   if (places.home.empty()) return base::error(Error::Kind::kInvalid, "HOME is not set");
-  places.config = variable("XDG_CONFIG_HOME");
+  places.config = environment("XDG_CONFIG_HOME");
   if (places.config.empty()) places.config = places.home + "/.config";
-  places.search_path = variable("PATH");
-  places.variable = [](const std::string& name) {
-    return name.empty() ? "" : variable(name.c_str());
-  };
-  places.distribution = variable("WSL_DISTRO_NAME");
+  places.search_path = environment("PATH");
+  places.variable = [environment](const std::string& name) { return environment(name.c_str()); };
+  places.distribution = environment("WSL_DISTRO_NAME");
   if (!places.distribution.empty()) places.windows_profile = setup::windows_profile();
   const auto words = TRY(words_to_start(options));
   const auto known = TRY(setup::known_clients(config.data_directory + kClientsFile, places, words));
@@ -234,7 +228,7 @@ base::Result<int> run_setup(const Settings& settings, const SetupOptions& option
   if (!options.remove && !options.arguments.empty()) {
     // Before anything is written: hutch itself says what is wrong with them.
     auto tried_first = words;
-    tried_first[0] = path_of(tried_first[0], process_environment());
+    tried_first[0] = path_of(tried_first[0], environment);
     if (auto tried = setup::try_entry(tried_first, places.home); !tried.ok()) {
       return std::move(tried).error().context(
           "nothing was written, as hutch does not start with these arguments");

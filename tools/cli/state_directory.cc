@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "sessions/session_directory.h"
+#include "sessions/store.h"
 #include "tools/cli/settings.h"
 
 namespace tools::cli {
@@ -15,10 +17,10 @@ using base::Error;
 
 namespace {
 
-// Whether it may be made ours alone: others may use what holds something else.
+// Returns whether the directory may be made ours alone: others may use what holds something else.
 bool is_ours(const std::string& path) {
   std::error_code failure;
-  return std::filesystem::exists(path + "/hutch.db", failure) ||
+  return std::filesystem::exists(sessions::database_in(path), failure) ||
          std::filesystem::is_empty(path, failure);
 }
 
@@ -51,7 +53,7 @@ base::Status make_private_directory(const std::string& path) {
 
 base::Status make_directories(const Settings& settings) {
   TRY(make_private_directory(settings.state_directory));
-  TRY(make_private_directory(settings.state_directory + "/egress"));
+  TRY(make_private_directory(sessions::egress_directory(settings.state_directory)));
   return make_private_directory(settings.zygote_directory);
 }
 

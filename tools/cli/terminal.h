@@ -62,7 +62,7 @@ class Terminals {
   std::unique_ptr<TerminalBuffer> errors_;
 };
 
-// `stream`: std::cout or std::cerr. Lost bytes make it fail, which main() tells of.
+// Prints to `stream`, std::cout or std::cerr. Lost bytes make it fail, which main() tells of.
 base::Status print_of_sandbox(std::ostream& stream, std::string_view bytes);
 void end_of_sandbox(std::ostream& stream);
 

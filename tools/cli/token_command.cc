@@ -38,13 +38,6 @@ base::Status check_name(const std::string& what, const std::string& name) {
                          "token_ or hutch_");
 }
 
-base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
-  TRY(make_directories(settings));
-  auto store = TRY(sessions::Store::open(settings.state_directory + "/hutch.db"));
-  store->watch(nullptr, log_notice);
-  return store;
-}
-
 std::string time_or(const std::optional<std::int64_t>& at, const char* otherwise) {
   return at ? base::to_rfc3339(*at) : otherwise;
 }
@@ -72,6 +65,13 @@ json as_object(const sessions::Token& token) {
 }
 
 }  // namespace
+
+base::Result<std::unique_ptr<sessions::Store>> open_store(const Settings& settings) {
+  TRY(make_directories(settings));
+  auto store = TRY(sessions::Store::open(sessions::database_in(settings.state_directory)));
+  store->watch(nullptr, log_notice);
+  return store;
+}
 
 base::Result<int> token_create(const Settings& settings, const TokenOptions& options) {
   TRY(check_name("principal", options.principal));

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "sandbox/output.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -15,14 +16,12 @@ namespace {
 using base::Error;
 using nlohmann::json;
 
-std::string text_member(const json& output, const char* name) {
-  const auto found = output.find(name);
-  return found != output.end() && found->is_string() ? found->get<std::string>() : "";
-}
+// No runner's JSON has as many.
+constexpr base::JsonLimits kTableJson{.events_max = 40'000'000};
 
 // A table that is shown whole has a line for each row, and two above or below them.
 bool shows_a_part(const json& output, std::int64_t row_count) {
-  const std::string text = text_member(output, "text");
+  const std::string text = base::string_or(output, "text");
   return std::count(text.begin(), text.end(), '\n') < row_count + 2;
 }
 
@@ -62,7 +61,7 @@ std::vector<Unshown> find_unshown(const sandbox::Run& run) {
     const std::string name = std::to_string(number) + ".csv";
     if (const auto file = sandbox::whole_name(output, run.run_id, "csv"); !file.empty()) {
       found.push_back({name, Form::kCsv, file, ""});
-    } else if (auto csv = text_member(output, "csv"); !csv.empty()) {
+    } else if (auto csv = base::string_or(output, "csv"); !csv.empty()) {
       found.push_back({name, Form::kCsv, "", std::move(csv)});
     } else if (const auto table = output.find("json");
                table != output.end() && table->is_object() && table->contains("row_count") &&
@@ -89,15 +88,15 @@ base::Result<std::string> read_unshown(const sessions::RunFiles& files,
 }
 
 base::Result<std::string> csv_of_table(const std::string& table) {
-  const auto value = json::parse(table, nullptr, false);
-  const auto none = base::error(Error::Kind::kInvalid, "it is no table of columns and rows");
+  const json value = TRY(base::parse_json(table, kTableJson));
+  const auto none = base::invalid("it is no table of columns and rows");
   if (!value.is_object() || !value.value("columns", json()).is_array() ||
       !value.value("rows", json()).is_array()) {
     return none;
   }
   std::string csv;
   append_row(csv, value["columns"], [](const json& column) {
-    return column.is_object() ? json(text_member(column, "name")) : json();
+    return column.is_object() ? json(base::string_or(column, "name")) : json();
   });
   for (const json& row : value["rows"]) {
     if (!row.is_array()) return none;

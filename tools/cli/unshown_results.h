@@ -23,11 +23,11 @@ inline constexpr std::size_t kSavedBytesMax = 512U << 20;  // for one form, or f
 
 std::vector<Unshown> find_unshown(const sandbox::Run& run);
 
-// Its bytes as they are to be saved. kLimit where it is larger than a result may be.
+// Returns its bytes as they are to be saved. kLimit where it is larger than a result may be.
 base::Result<std::string> read_unshown(const sessions::RunFiles& files,
                                        const sessions::RunState& state, const Unshown& unshown);
 
-// A table {"columns": [{"name"}], "rows": [[…]]} as CSV; kInvalid where it is none.
+// Returns a table {"columns": [{"name"}], "rows": [[…]]} as CSV; kInvalid where it is none.
 base::Result<std::string> csv_of_table(const std::string& table);
 
 }  // namespace tools::cli

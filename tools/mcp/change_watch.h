@@ -23,7 +23,7 @@
 
 namespace tools {
 
-// Safe from many threads.
+// It is safe from many threads.
 class ChangeWatch {
  public:
   // Both outlive it.

@@ -9,14 +9,14 @@
 
 namespace tools {
 
-// "utf-16le" or "utf-16be", by the mark that such a file begins with or where Latin letters are
-// most of it, "utf-8" for what would be
-// that but for a few bytes, "cp1252" for what has no byte but those of letters and of plain text,
-// nor looks like another alphabet's or East Asia's; nothing for all else. `beginning` is no UTF-8.
+// Returns "utf-16le" or "utf-16be", by the mark that such a file begins with or where Latin letters
+// are most of it, "utf-8" for what would be that but for a few bytes, "cp1252" for what has no byte
+// but those of letters and of plain text, nor looks like another alphabet's or East Asia's; nothing
+// for all else. `beginning` is no UTF-8.
 std::optional<std::string> charset_of(std::string_view beginning);
 
-// Other charsets in which `beginning`, which is none of the above, makes sense, by the names that
-// Python has for them, the likeliest first; none for what has bytes of no text.
+// Returns other charsets in which `beginning`, which is none of the above, makes sense, by the
+// names that Python has for them, the likeliest first; none for what has bytes of no text.
 std::vector<std::string> possible_charsets_of(std::string_view beginning);
 
 // Returns as much of `bytes`, which begin at `offset` of their file, as makes whole characters, as

@@ -375,8 +375,8 @@ std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }
 
-// Whether a name can be taken for nothing but one: there is no line of more words, as those of
-// files and the answer's own are, that it looks like.
+// Returns whether a name can be taken for nothing but one: there is no line of more words, as those
+// of files and the answer's own are, that it looks like.
 bool is_one_word(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char byte) { return byte > ' ' && byte < 0x7f; });
 }

@@ -23,7 +23,7 @@
 #include "sessions/session_networks.h"
 #include "tools/mcp/call_session.h"
 #include "tools/advice.h"
-#include "tools/mcp/run_reply.h"
+#include "tools/mcp/new_run.h"
 #include "tools/mcp/tool_kit.h"
 
 namespace tools {

@@ -60,8 +60,9 @@ bool has_table(const json& output) {
          output["html"].get_ref<const std::string&>().find("<table") != std::string::npos;
 }
 
-// Whether this form of an output is one that another form says, too, in fewer characters. `shown`
-// has its text by now, if that is shown. A file that is not there yet stands for no small data.
+// Returns whether this form of an output is one that another form says, too, in fewer characters.
+// `shown` has its text by now, if that is shown. A file that is not there yet stands for no small
+// data.
 bool is_repeated(const json& output, const json& shown, std::string_view form,
                  const RecordFile& record) {
   const bool has_text = says_it(output, "text");

@@ -14,7 +14,7 @@
 
 namespace tools {
 
-// True for the types that clients show as images.
+// Returns true for the types that clients show as images.
 bool is_picture(const std::string& mime_type);
 
 // Fails with kInvalid where it is too large and cannot be drawn smaller either; the words say why,
@@ -23,10 +23,11 @@ base::Result<Reply> picture_reply(const Services& services, const sessions::Sess
                                   const sandbox::files::BoxFiles& files, const std::string& path,
                                   const std::string& mime_type, mcp::CallContext& context);
 
-// True for types that phones, scanners and others make, and that clients show only as another one.
+// Returns true for types that phones, scanners and others make, and that clients show only as
+// another one.
 bool is_drawn_first(const std::string& mime_type);
 
-// The reply with a JPEG of it, drawn in the same way; nothing where it cannot be drawn.
+// Returns the reply with a JPEG of it, drawn in the same way; nothing where it cannot be drawn.
 base::Result<std::optional<Reply>> redrawn_reply(const Services& services,
                                                  const sessions::Session& session,
                                                  const sandbox::files::BoxFiles& files,

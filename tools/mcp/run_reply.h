@@ -7,7 +7,7 @@
 #include "mcp/tasks.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
-#include "tools/mcp/call_session.h"
+#include "tools/mcp/run_text.h"
 #include "tools/mcp/run_view.h"
 #include "tools/mcp/tool_kit.h"
 
@@ -20,15 +20,10 @@ Reply reply_of_run(const Services& services, const sessions::RunState& state,
                    std::optional<std::int64_t> stdout_offset = std::nullopt,
                    std::optional<std::int64_t> stderr_offset = std::nullopt);
 
-// Starts a run in the session and follows it as long as a call may take, or makes it a task. In
-// run_tools.cc.
-base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
-                                     sandbox::RunRequest request, mcp::CallContext& context);
-
 // The last line a run has printed to stdout; its status when there is none, with what it waits for.
 std::string newest_line(const sessions::RunFiles& files, const sessions::RunState& state);
 
-// The run as a task of the same id.
+// Returns the run as a task of the same id.
 mcp::Task task_of_run(const sessions::RunState& state);
 
 }  // namespace tools

@@ -1,4 +1,5 @@
-// text_of_run() of run_view.h.
+#include "tools/mcp/run_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -48,8 +49,8 @@ void add_section(std::string& text, const char* title, const std::string& body) 
   if (!body.ends_with('\n')) text += '\n';
 }
 
-// Whether an output has, here or in a file, a form that says more than what its object says of
-// itself.
+// Returns whether an output has, here or in a file, a form that says more than what its object says
+// of itself.
 bool says_more(const json& output) {
   constexpr const char* kForms[] = {"markdown", "latex", "json", "html", "svg", "image_path"};
   const json in_files = output.value("truncated", json::object());
@@ -117,7 +118,7 @@ void shorten_values(json& value) {
   }
 }
 
-// Whether an axis has names, which the elements have as well.
+// Returns whether an axis has names, which the elements have as well.
 bool is_named_by_elements(const json& chart, const json& axis) {
   if (base::string_or(axis, "scale") != "categorical") return false;
   std::set<std::string> labels;
@@ -252,8 +253,8 @@ std::string line_of_chart(json chart, std::size_t bytes_max, const std::string& 
   return add() ? text : "chart: in " + place + "\n";
 }
 
-// Whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's title,
-// and the line of the chart has that.
+// Returns whether a text such as "Figure(6.4x4.8 in, 1 axes): Sales" has no words but the chart's
+// title, and the line of the chart has that.
 bool is_said_by_chart(const json& output, const std::string& line) {
   constexpr std::string_view kBeforeTitle = "): ";
   const std::string said = base::string_or(output, "text");
@@ -300,8 +301,8 @@ void add_output(std::string& text, const json& run, const json& output, std::siz
 // So much of a message is like no other; an answer has the head and the tail of a longer one.
 constexpr std::size_t kMessageHeadBytes = 400;
 
-// Whether a line of the traceback has the name and goes on with the message, as node writes it:
-// "Error [SQLError]: no such table", "TypeError [ERR_INVALID_URL]: Invalid URL".
+// Returns whether a line of the traceback has the name and goes on with the message, as node writes
+// it: "Error [SQLError]: no such table", "TypeError [ERR_INVALID_URL]: Invalid URL".
 bool is_told_by_node(const std::string& name, const std::string& message,
                      const std::string& traceback) {
   const std::size_t at = traceback.find("]: " + message.substr(0, kMessageHeadBytes));
@@ -310,10 +311,10 @@ bool is_told_by_node(const std::string& name, const std::string& message,
   return traceback.substr(line, at - line).find(name) != std::string::npos;
 }
 
-// Whether the traceback says it, be it with the place on a line of its own.
+// Returns whether the traceback says it, be it with the place on a line of its own.
 bool is_told(const std::string& said, const std::string& traceback) {
   if (traceback.find(said.substr(0, kMessageHeadBytes)) != std::string::npos) return true;
-  const std::size_t place = std::min(said.find(" (statement "), said.rfind(" ("));
+  const std::size_t place = said.rfind(" (");
   return said.ends_with(')') && place != std::string::npos &&
          traceback.find(said.substr(0, place) + "\n") != std::string::npos;
 }
@@ -443,14 +444,15 @@ void add_network(std::string& text, const json& network) {
   }
 }
 
-// Whether it is an exception, which has no exit code but 1, and of which the traceback tells.
+// Returns whether the failure is an exception, which has no exit code but 1, and of which the
+// traceback tells.
 bool is_usual_failure(const json& value) {
   const auto failure = value.find("error");
   return failure != value.end() && (*failure)["cause"] == "exception" &&
          !failure->contains("lost") && value["exit_code"] == 1;
 }
 
-// Whether a stream goes on behind what is shown of it.
+// Returns whether a stream goes on behind what is shown of it.
 bool shows_a_part(const json& value) {
   const auto truncated = value.find("truncated");
   if (truncated == value.end()) return false;

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "sessions/follow.h"
 #include "sessions/manager_config.h"
 #include "sessions/run_files.h"
 #include "sessions/run_state.h"
@@ -18,6 +17,7 @@
 #include "tools/languages.h"
 #include "tools/mcp/call_session.h"
 #include "tools/mcp/left_running.h"
+#include "tools/mcp/new_run.h"
 #include "tools/mcp/run_reply.h"
 #include "tools/mcp/tool_kit.h"
 #include "tools/text_window.h"
@@ -32,12 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// Below the 60 seconds after which most clients give a call up, from when the call came: it may
-// have waited for a thread, for the sandbox to start, and in its language's queue.
-constexpr milliseconds kHandOverAfter{50'000};
-constexpr milliseconds kProgressEvery{2'000};
-// A run in the background that is to fail most often has failed by then.
-constexpr milliseconds kStartSeen{400};
 constexpr std::int64_t kEnvironmentMax = 200;
 constexpr std::int64_t kRunsListed = 20;
 
@@ -63,25 +57,6 @@ json run_schema() {
                         "files_changed"});
 }
 
-// Tells the client of a run in progress: its id, and the newest line.
-class ProgressReport {
- public:
-  ProgressReport(const sessions::RunFiles& files, mcp::CallContext& context, const RunState& state)
-      : files_(files), context_(context) {
-    context_.report_progress(0, std::nullopt, state.run.run_id + " in " + state.session_id);
-  }
-
-  void update(const RunState& state) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-    context_.report_progress(seconds, std::nullopt, newest_line(files_, state));
-  }
-
- private:
-  const sessions::RunFiles& files_;
-  mcp::CallContext& context_;
-  const Clock::time_point started_ = Clock::now();
-};
-
 // One that a call without session_id would be of needs no name; a stateless one is told with its
 // first result.
 SessionName session_name_of(const Services& services, const mcp::CallContext& context,
@@ -89,71 +64,6 @@ SessionName session_name_of(const Services& services, const mcp::CallContext& co
   return default_session_id(services, context) == state.session_id ? SessionName::kUnderstood
                                                                    : SessionName::kShown;
 }
-
-// Returns after kStartSeen, or at once with how it ended: a command that is not there, a port that
-// is taken.
-base::Result<RunState> see_it_start(const Services& services, RunState state,
-                                    mcp::CallContext& context) {
-  sandbox::WaitOptions options;
-  options.timeout = kStartSeen;
-  auto seen =
-      services.runs.wait(context.principal().id, state.run.run_id, options, context.cancelled());
-  return seen.ok() ? std::move(seen) : std::move(state);
-}
-
-// Follows a foreground run until it ends or is handed over.
-base::Result<RunState> follow_call(const Services& services, RunState state,
-                                   mcp::CallContext& context) {
-  ProgressReport progress(services.run_files, context, state);
-  if (is_terminal(state.run.status)) return state;
-  sessions::FollowOptions options{.gone = context.cancelled(), .draining = services.draining};
-  options.until = context.received_at() + kHandOverAfter;
-  options.look_every = context.wants_progress() ? kProgressEvery : kHandOverAfter;
-  options.looked = [&progress](const RunState& seen) {
-    progress.update(seen);
-    return true;
-  };
-  const std::string id = state.run.run_id;
-  auto followed = TRY(sessions::follow(services.runs, services.run_files, context.principal().id,
-                                       std::move(state), options));
-  using End = sessions::Followed::End;
-  // A client that went away did not ask for the run to end; one that cancelled did.
-  if (followed.end == End::kGone && !context.disconnected()) {
-    return services.runs.cancel(context.principal().id, id);
-  }
-  if (followed.end == End::kEnded) progress.update(followed.state);
-  return std::move(followed.state);
-}
-
-}  // namespace
-
-base::Result<Reply> reply_of_new_run(const Services& services, const CallSession& found,
-                                     sandbox::RunRequest request, mcp::CallContext& context) {
-  request.trace.mark(sandbox::Hop::kCalled, context.received_at());
-  request.most_seconds = services.runs.longest_seconds(found.session);
-  RunState state = TRY(services.runs.start(found.session, std::move(request)));
-  const mcp::TaskWish wish = context.task_wish();
-  const bool as_task =
-      wish == mcp::TaskWish::kDemanded || (wish == mcp::TaskWish::kAllowed && state.run.background);
-  if (as_task) return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-  if (state.run.background) {
-    state = TRY(see_it_start(services, std::move(state), context));
-  } else {
-    state = TRY(follow_call(services, std::move(state), context));
-  }
-  if (!is_terminal(state.run.status) && wish == mcp::TaskWish::kAllowed) {
-    return Reply{.structured = {}, .text = {}, .task = task_of_run(state)};
-  }
-  if (services.changes != nullptr && !state.run.files_changed.empty()) {
-    services.changes->resources_changed(context.principal().id);
-  }
-  Reply reply = reply_of_run(services, state,
-                             found.is_default ? SessionName::kUnderstood : SessionName::kShown);
-  if (found.is_new) reply.new_session_id = found.session.id;
-  return reply;
-}
-
-namespace {
 
 base::Result<std::int64_t> timeout_for(const Services& services, const Arguments& arguments,
                                        const sessions::Session& session) {

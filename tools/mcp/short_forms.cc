@@ -68,7 +68,8 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
-// Whether a character may be two columns wide: then nobody knows how it was counted.
+// Returns whether a character of the text may be two columns wide: then nobody knows how it was
+// counted.
 bool has_wide(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
@@ -91,13 +92,13 @@ std::string joined(const Cells& cells, char between, const TextOf& text_of) {
   return line;
 }
 
-// Whether its cells stand between bars, below names and a rule, as SQL has them.
+// Returns whether the table's cells stand between bars, below names and a rule, as SQL has them.
 bool is_ruled(const std::vector<std::string_view>& lines) {
   return lines.size() > 1 && !lines[1].empty() &&
          lines[1].find_first_not_of("-+") == std::string_view::npos;
 }
 
-// Whether the last line says how many rows there are, in brackets: that is no row itself.
+// Returns whether the last line says how many rows there are, in brackets: that is no row itself.
 bool has_footer(const std::vector<std::string_view>& lines) {
   const std::string_view last = lines.back();
   return lines.size() > 2 && last.starts_with('(') && last.ends_with(')') &&
@@ -150,7 +151,8 @@ bool is_number(std::string_view cell) {
   return cell == "inf" || cell.find_first_of("0123456789") == 0;
 }
 
-// Whether the blanks before its cells align them. Those of any other column may be the text's own.
+// Returns whether the blanks before the column's cells align them. Those of any other column may be
+// the text's own.
 bool is_right_aligned(const std::vector<std::vector<std::string_view>>& rows, std::size_t column,
                       std::size_t size) {
   const auto ends_there = [&](const auto& row) {
@@ -190,9 +192,9 @@ std::optional<std::string> narrow_bars(const std::vector<std::string_view>& line
   return narrow;
 }
 
-// Whether each cell ends below the end of its column's name, as pandas aligns both. One blank
-// between two words of a row may be in a cell, and between two of the names in a name: only where
-// one of both has more do two columns stand there.
+// Returns whether each cell ends below the end of its column's name, as pandas aligns both. One
+// blank between two words of a row may be in a cell, and between two of the names in a name: only
+// where one of both has more do two columns stand there.
 bool are_below(const std::vector<Word>& cells, const std::vector<Word>& names) {
   if (cells.size() != names.size() || cells[0].begin != 0) return false;
   for (std::size_t k = 1; k < cells.size(); ++k) {

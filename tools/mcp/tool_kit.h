@@ -66,7 +66,7 @@ mcp::Tool make_tool(const Services& services, const Definition& definition, Hand
 
 mcp::ToolResult to_tool_result(Reply reply);
 
-// An object schema from pairs of name and type; those in `required` always come.
+// Returns an object schema from pairs of name and type; those in `required` always come.
 nlohmann::json object_schema(std::initializer_list<std::pair<const char*, const char*>> members,
                              std::vector<std::string> required);
 

@@ -92,7 +92,7 @@ bool is_token_digit(char letter) {
   return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
 }
 
-// Whether a token of hutch stands in it, also as E2B's SDKs write one.
+// Returns whether a token of hutch stands in the value, also as E2B's SDKs write one.
 bool has_own_token(std::string_view value) {
   constexpr std::size_t kDigitsLeast = 64;
   for (const std::string_view prefix : {sessions::kTokenPrefix, std::string_view("e2b_")}) {

@@ -17,7 +17,8 @@ namespace tools::ports {
 // Describes a request on its way in.
 struct Inward {
   std::uint16_t port = 0;
-  // The beginning of the path, "/ports/session_k2/3000", which the server does not know; or empty.
+  // This is the beginning of the path, "/ports/session_k2/3000", which the server does not know; or
+  // it is empty.
   std::string prefix = {};
   bool keeps_origin = false;  // its host is one that the server may see, and so are cookies
   std::vector<std::string> secrets = {};         // headers that are hutch's alone
@@ -35,14 +36,14 @@ struct RequestHead {
 // `head` has been let in by the door. Of one connection one request is answered.
 base::Result<RequestHead> head_for_server(std::string_view head, const Inward& how);
 
-// For the pump: the head of the response as the client gets it.
+// Returns, for the pump, the head of the response as the client gets it.
 Opening head_for_client(bool upgrades, const Inward& how);
 
 // Returns what stands between the semicolons of a Cookie or Set-Cookie header, without the space
 // around it.
 std::vector<std::string_view> parts_of(std::string_view cookies);
 
-// A response of our own.
+// Returns a response of our own.
 std::string plain_answer(int status, const std::string& text,
                          const std::vector<std::pair<std::string, std::string>>& headers = {});
 

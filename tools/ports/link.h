@@ -17,15 +17,15 @@ inline constexpr const char* kAccessParameter = "hutch_access";
 // for the interpreter of a sandbox. No server of code is reached at them.
 bool is_port_of_ours(std::uint16_t port);
 
-// "https://3000-session-k2.example.org/" of a server at `public_url`; nothing: that is an address,
-// below which there are no names.
+// Returns "https://3000-session-k2.example.org/" for a server at `public_url`; nothing where that
+// is an address, below which there are no names.
 std::optional<std::string> host_url(const std::string& public_url, const std::string& session_id,
                                     std::uint16_t port);
 
-// "example.org:80", below which these hosts are; empty: there are none.
+// Returns "example.org:80", below which these hosts are; empty: there are none.
 std::string domain_of(const std::string& public_url);
 
-// The target of a request, but for the part that lets in.
+// Returns the target of a request, but for the part that lets in.
 std::string without_access(std::string_view target);
 
 }  // namespace tools::ports

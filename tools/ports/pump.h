@@ -26,7 +26,7 @@ using Opening = std::function<base::Result<std::optional<std::string>>(std::stri
 
 struct Pair {
   base::UniqueFd client = {};  // neither blocks
-  // None: the client gets `failure`, and what it sends meanwhile leads nowhere.
+  // When it is not valid, the client gets `failure`, and what it sends meanwhile leads nowhere.
   base::UniqueFd server = {};
   std::string to_server = {};  // before what the client sends
   Opening opening = nullptr;
@@ -38,7 +38,7 @@ struct Pair {
   std::shared_ptr<std::atomic<bool>> moved = nullptr;  // set with every byte
 };
 
-// Safe from any thread.
+// It is safe from any thread.
 class Pump {
  public:
   static constexpr std::size_t kPairsMax = 640;
@@ -49,7 +49,7 @@ class Pump {
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
-  // kLimit: there are kPairsMax.
+  // Fails with kLimit when there are kPairsMax.
   base::Status add(Pair pair);
 
  private:
@@ -86,7 +86,7 @@ class Pump {
   void look_at_time();
   void end_what_is_over();
   void on_event(std::uint64_t key);
-  // False: the pair is over.
+  // Returns false when the pair is over.
   static bool move(Entry& entry);
   static bool read(int fd, Half& half);
   static bool write(int fd, Half& half);

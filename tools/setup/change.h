@@ -9,7 +9,7 @@ namespace tools::setup {
 
 inline constexpr const char* kEntryName = "hutch";
 
-// The bytes that somebody else's entry was in, and what is left there in their place.
+// Replaced has the bytes that somebody else's entry was in, and what is left there in their place.
 struct Replaced {
   std::size_t at = 0;  // where in the file without setup's entry
   std::string text;    // empty: there was none
@@ -47,7 +47,7 @@ base::Status apply_removal(const Client& client, const std::string& records, con
 // Returns where the text from before the addition is kept.
 std::string kept_copy(const Client& client, const std::string& records);
 
-// The lines that differ, with some around them, as diff -u shows them.
+// Returns the lines that differ, with some around them, as diff -u shows them.
 std::string difference(const Change& change);
 
 }  // namespace tools::setup

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "base/private_file.h"
+#include "base/text.h"
 
 namespace tools::setup {
 
@@ -34,9 +35,9 @@ std::string whole(std::string path, const Places& places) {
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool is_in_path(const std::string& program, const std::string& search_path) {
-  std::istringstream directories(search_path);
-  for (std::string one; std::getline(directories, one, ':');) {
-    if (one.starts_with('/') && ::access((one + "/" + program).c_str(), X_OK) == 0) return true;
+  for (const std::string_view one : base::split(search_path, ':')) {
+    const std::string path = std::string(one) + "/" + program;
+    if (one.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return true;
   }
   return false;
 }

@@ -40,12 +40,14 @@ struct Places {
 // AppData/Roaming and can be written; else "".
 std::string windows_profile(const std::string& users = "/mnt/c/Users");
 
-// `words`: the command that starts hutch for a client, and its arguments. Clients of Windows, with
-// "-windows" behind their id, start it through wsl.exe. kInvalid: the table is broken.
+// Returns the clients of the table. `words` are the command that starts hutch for a client, and its
+// arguments. Clients of Windows, with "-windows" behind their id, start it through wsl.exe.
+// kInvalid: the table is broken.
 base::Result<std::vector<Client>> known_clients(const std::string& table_file, const Places& places,
                                                 const std::vector<std::string>& words);
 
-// The command and the arguments that an entry names, in whatever way; empty for what is none.
+// Returns the command and the arguments that an entry names, in whatever way; empty for what is
+// none.
 std::vector<std::string> words_of_entry(const nlohmann::json& entry);
 
 }  // namespace tools::setup

@@ -22,11 +22,11 @@ struct Insertion {
   std::string text;
 };
 
-// The value of the text, an object; an empty text is an empty one. Scalars of YAML are strings.
-// kInvalid says where and why it is none.
+// Returns the value of the text, an object; an empty text is an empty one. Scalars of YAML are
+// strings. kInvalid says where and why it is none.
 base::Result<nlohmann::json> parse_document(Format format, const std::string& text);
 
-// The value at `keys`, null where there is none.
+// Returns the value at `keys`, null where there is none.
 nlohmann::json value_at(const nlohmann::json& document, const Keys& keys);
 
 // Returns where `entry` goes so that it is the one called `name` in the map at `keys`, which may

@@ -7,7 +7,7 @@
 
 namespace tools::setup {
 
-// packaging/apparmor/install.sh, for the programs of one directory.
+// A Profile stands for packaging/apparmor/install.sh, for the programs of one directory.
 class Profile {
  public:
   Profile(const std::string& data_directory, std::string program_directory)

@@ -43,6 +43,18 @@ TEST(UniqueFd, MovesAndReleases) {
   ::close(released);
 }
 
+TEST(Fd, ARealPathHasNoLinks) {
+  EXPECT_EQ(real_path("/proc/self"), std::filesystem::canonical("/proc/self").string());
+  EXPECT_FALSE(real_path("/proc/none"));
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(Error, InvalidIsOfItsKind) {
+  const Error wrong = invalid("no path");
+  EXPECT_EQ(wrong.kind, Error::Kind::kInvalid);
+  EXPECT_EQ(wrong.message, "no path");
+}
+
 TEST(Fd, WriteAllWaitsForRoom) {
   Pipe pipe = make_pipe().value();
   ASSERT_TRUE(set_nonblocking(pipe.write_end.get()).ok());

@@ -49,6 +49,9 @@ TEST(Json, ReadersNeverThrow) {
   EXPECT_TRUE(boolean_or(value, "b", true));
   EXPECT_EQ(string_or(nlohmann::json::array(), "s", "d"), "d");
   EXPECT_EQ(string_or(nlohmann::json(), "s", "d"), "d");
+  EXPECT_EQ(*find_member(value, "s"), 1);
+  EXPECT_EQ(find_member(value, "none"), nullptr);
+  EXPECT_EQ(find_member(nlohmann::json::array(), "s"), nullptr);
 }
 
 TEST(Json, LimitsAreTheCallers) {

@@ -58,6 +58,20 @@ TEST(Text, SeparatorsStandBetweenParts) {
   EXPECT_EQ(list, "a; b");
 }
 
+TEST(Text, AnyRangeOfTextsMayContainOne) {
+  static constexpr const char* kWords[] = {"a", "b"};
+  EXPECT_TRUE(contains(kWords, "b"));
+  EXPECT_TRUE(contains(Words{"a"}, "a"));
+  EXPECT_FALSE(contains(Pieces{"ab"}, "a"));
+  EXPECT_FALSE(contains(Words{}, ""));
+}
+
+TEST(Text, ANameIsTheEndOfItsPath) {
+  EXPECT_EQ(name_of_path("/a/b.txt"), "b.txt");
+  EXPECT_EQ(name_of_path("b.txt"), "b.txt");
+  EXPECT_EQ(name_of_path("/a/"), "");
+}
+
 TEST(Text, HexHasTwoDigitsForEachByte) {
   EXPECT_EQ(in_hex(std::string_view("\x00\x1f\xff", 3)), "001fff");
   EXPECT_EQ(in_hex(""), "");

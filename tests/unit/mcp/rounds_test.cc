@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/request_state.h"
+#include "mcp/request_states.h"
 #include "tests/unit/mcp/fake_client.h"
 #include "tests/unit/mcp/fake_providers.h"
 

@@ -14,23 +14,23 @@ using namespace sessions;
 TEST(Sealing, OpensForWhatItWasSealedFor) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/key";
-  const SealingKey key = sealing_key_in(path).value();
+  const base::SealingKey key = sealing_key_in(path).value();
   EXPECT_EQ(sealing_key_in(path).value(), key);
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
 
-  const std::string sealed = seal(key, "text", "for a").value();
+  const std::string sealed = seal_in_digits(key, "text", "for a").value();
   EXPECT_EQ(sealed.find("text"), std::string::npos);
-  EXPECT_NE(seal(key, "text", "for a").value(), sealed);
-  EXPECT_EQ(unseal(key, sealed, "for a").value(), "text");
-  EXPECT_FALSE(unseal(key, sealed, "for b").ok());
-  EXPECT_FALSE(unseal(SealingKey{}, sealed, "for a").ok());
+  EXPECT_NE(seal_in_digits(key, "text", "for a").value(), sealed);
+  EXPECT_EQ(unseal_digits(key, sealed, "for a").value(), "text");
+  EXPECT_FALSE(unseal_digits(key, sealed, "for b").ok());
+  EXPECT_FALSE(unseal_digits(base::SealingKey{}, sealed, "for a").ok());
   for (const std::string& wrong : {std::string(), std::string("no digits"), sealed + "00",
                                    sealed.substr(0, sealed.size() - 2)}) {
-    EXPECT_FALSE(unseal(key, wrong, "for a").ok()) << wrong;
+    EXPECT_FALSE(unseal_digits(key, wrong, "for a").ok()) << wrong;
   }
-  EXPECT_EQ(unseal(key, seal(key, "", "x").value(), "x").value(), "");
+  EXPECT_EQ(unseal_digits(key, seal_in_digits(key, "", "x").value(), "x").value(), "");
 }
 
 TEST(Certificates, TheAuthorityIsMadeOnceAndOnlyWhereItIsNeeded) {

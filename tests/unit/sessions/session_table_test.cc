@@ -99,7 +99,7 @@ TEST_F(SessionTableTest, WhatE2bsSdksWantComesBack) {
   const Session made = store_->sessions.create(session_of_e2b(), std::nullopt, 10).value();
   expect_of_e2b(store_->sessions.find(principal_, made.id).value());
   const Session usual = created();
-  EXPECT_EQ(usual.working_directory, kWorkspace);
+  EXPECT_EQ(usual.working_directory, sandbox::kWorkspace);
   EXPECT_TRUE(!usual.public_ports && usual.wakes_by_port && !usual.pauses_at_end);
   EXPECT_FALSE(usual.port_host);
   EXPECT_EQ(absolute_path(made, "a/b"), "/home/user/a/b");

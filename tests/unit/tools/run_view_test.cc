@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/mcp/output_view.h"
+#include "tools/mcp/run_text.h"
 #include "tools/mcp/run_view.h"
 
 namespace {

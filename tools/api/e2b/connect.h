@@ -47,7 +47,7 @@ mcp::http::Route server_stream(
 
 // Returns whether the header E2b-Sandbox-Id or the host says which session is meant.
 bool names_sandbox(const mcp::http::Request& request);
-// The session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
+// Returns the session of the headers E2b-Sandbox-Id and X-Access-Token, or the other name of that.
 base::Result<sessions::Session> session_of(const Services& services,
                                            const mcp::http::Request& request);
 // Returns the session of those headers, or of a URL that is signed for this file and for what is
@@ -68,7 +68,7 @@ std::function<std::optional<mcp::auth::Challenge>(mcp::http::Request& head)> ide
 
 // Returns what is said of a failure here: where its own words name what another API has, others.
 std::string words_of(const base::Error& error);
-// {"code": "not_found", "message": "…"} with the status that Connect has for it.
+// Returns {"code": "not_found", "message": "…"} with the status that Connect has for it.
 mcp::http::Response refused(const base::Error& error);
 
 }  // namespace tools::api::e2b

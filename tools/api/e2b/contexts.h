@@ -18,10 +18,10 @@ struct CodeContext {
   std::string id;  // RunRequest::context: empty for the shared one
 };
 
-// Empty: Python.
+// Returns the language of the name; Python when it is empty.
 base::Result<sandbox::Language> language_named(const std::string& name);
 
-// kNotFound: it never was, or is no more.
+// Fails with kNotFound when there never was such a context, or it is no more.
 base::Result<CodeContext> context_named(const Services& services, const sessions::Session& session,
                                         const std::string& id);
 

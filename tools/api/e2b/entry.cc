@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tools/text_window.h"
 
 namespace tools::api::e2b {
@@ -30,7 +31,7 @@ std::string permissions_of(mode_t mode, bool is_directory) {
 
 json entry(const std::string& path, bool is_directory, std::int64_t bytes,
            std::int64_t modified_at_ms, mode_t mode) {
-  return {{"name", name_of_path(path)},
+  return {{"name", base::name_of_path(path)},
           {"path", path},
           {"type", is_directory ? "FILE_TYPE_DIRECTORY" : "FILE_TYPE_FILE"},
           {"size", std::to_string(bytes)},
@@ -55,8 +56,6 @@ void add_metadata(json& found, const BoxFiles& files, const std::string& path, M
 }
 
 }  // namespace
-
-std::string name_of_path(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 base::Result<json> entry_at(const BoxFiles& files, const std::string& path) {
   MetadataRoom room;

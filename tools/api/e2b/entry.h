@@ -13,8 +13,6 @@ namespace tools::api::e2b {
 // Names of extended attributes that envd keeps a file's metadata in begin so.
 inline constexpr const char* kMetadataPrefix = "user.e2b.";
 
-std::string name_of_path(const std::string& path);
-
 // Counts the room that an answer has for metadata: that of entries beyond it is left out.
 struct MetadataRoom {
   std::size_t bytes_left = std::size_t{1} << 20;

@@ -18,10 +18,11 @@ inline constexpr std::size_t kMessagesMost = 10'000;
 
 std::string enveloped(unsigned char flags, const nlohmann::json& message);
 
-// An object; of nothing an empty one. kInvalid for all else.
+// Returns an object; for an empty text an empty one. kInvalid for all else.
 base::Result<nlohmann::json> parse_message(std::string_view text);
 
-// All of a body. kInvalid for what is no row of messages, kLimit for more than kMessagesMost.
+// Returns all messages of a body. kInvalid for what is no row of messages, kLimit for more than
+// kMessagesMost.
 base::Result<std::vector<nlohmann::json>> messages_in(std::string_view body);
 
 }  // namespace tools::api::e2b

@@ -188,7 +188,7 @@ base::Result<Response> download(const Services& services, const Request& request
   struct stat status {};
   if (::fstat(file.file.get(), &status) != 0) return Error::from_errno("fstat");
   file.bytes = status.st_size;
-  file.filename = to_utf8(name_of_path(path));
+  file.filename = to_utf8(base::name_of_path(path));
   file.content_type = share::mime_type_of_name(file.filename);
   if (file.content_type.empty()) file.content_type = "application/octet-stream";
   return answer_with(request, std::move(file));
@@ -231,8 +231,9 @@ base::Result<Response> upload(const Services& services, const Request& request) 
     if (where.empty()) return base::error(Error::Kind::kInvalid, "path is missing");
     const auto done = TRY(write_into(services, session, files, absolute_path(session, where),
                                      *content, sandbox::files::WriteMode::kOverwrite, metadata));
-    json one = {
-        {"name", name_of_path(done.record.path)}, {"path", done.record.path}, {"type", "file"}};
+    json one = {{"name", base::name_of_path(done.record.path)},
+                {"path", done.record.path},
+                {"type", "file"}};
     for (const auto& [name, value] : metadata) {
       one["metadata"][name.substr(std::string_view(kMetadataPrefix).size())] = value;
     }

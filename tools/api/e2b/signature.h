@@ -8,9 +8,9 @@
 
 namespace tools::api::e2b {
 
-// Version 1: SHA-256 of "path:operation:username:token", and ":" with the second since 1970 until
-// which it holds, if there is one. Fails, as 401, when it is not the signature of this request, or
-// its time is over.
+// Checks a signature of version 1: SHA-256 of "path:operation:username:token", and ":" with the
+// second since 1970 until which it holds, if there is one. Fails, as 401, when it is not the
+// signature of this request, or its time is over.
 base::Status check_signature(const mcp::http::Request& request, const std::string& token);
 
 // Returns the error of a wrong signature, also for a sandbox that is not there, so that nobody

@@ -16,12 +16,13 @@
 
 namespace tools::api::e2b {
 
-// Safe from any thread.
+// It is safe from any thread.
 class SignedSearch {
  public:
   static constexpr std::int64_t kSandboxesMost = 1'000;  // the newest used ones
   static constexpr int kFailuresMost = 10;               // in a second, of one address
-  // At a time, each of some milliseconds. No address has more of them than are left for others.
+  // So many are under way at a time, each of some milliseconds. No address has more of them than
+  // are left for others.
   static constexpr int kUnderWayMost = 8;
 
   // Takes its place among those under way until it ends, however it does.

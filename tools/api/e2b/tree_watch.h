@@ -14,8 +14,8 @@
 
 namespace tools::api::e2b {
 
-// For one thread. `mkdir -p a/b` and a directory that is moved in come as one event of the kernel:
-// the rest is looked for, and is told as if it had come then.
+// It is for one thread. `mkdir -p a/b` and a directory that is moved in come as one event of the
+// kernel: the rest is looked for, and is told as if it had come then.
 class TreeWatch {
  public:
   using Depth = sandbox::files::DirectoryWatch::Depth;
@@ -29,7 +29,7 @@ class TreeWatch {
   static base::Result<std::unique_ptr<TreeWatch>> start(int root_fd, const std::string& path,
                                                         Depth depth);
 
-  // Readable when there is something to take.
+  // Returns a descriptor that is readable when there is something to take.
   [[nodiscard]] int fd() const { return watch_->fd(); }
 
   // Takes as DirectoryWatch::take() does; kLimit, too, when new directories hold more than is
@@ -37,7 +37,8 @@ class TreeWatch {
   base::Result<Events> take();
 
  private:
-  // Names that this take() has found, each with whether it was told that the file has content.
+  // Found holds names that this take() has found, each with whether it was told that the file has
+  // content.
   struct Found {
     std::map<std::string, bool> told = {};
     std::size_t bytes = 0;
@@ -50,7 +51,7 @@ class TreeWatch {
   base::Status tell(const Events& batch, Found& found, Events& events) const;
   base::Status look_into(const std::string& name, std::size_t at, const Places& last_come,
                          Found& found, Events& events) const;
-  // False: it is told already, since it happened before that was found.
+  // Returns false when it is told already, since it happened before that was found.
   [[nodiscard]] bool is_news(sandbox::files::DirectoryEvent& event, Found& found) const;
 
   std::unique_ptr<sandbox::files::DirectoryWatch> watch_;

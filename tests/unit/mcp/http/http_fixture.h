@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 #include "tests/unit/mcp/fake_tools.h"
 
 namespace mcp::http {

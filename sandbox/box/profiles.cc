@@ -1,4 +1,4 @@
-#include "sandbox/box/profile.h"
+#include "sandbox/box/profiles.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/pending.h"
+#include "mcp/pending_requests.h"
 
 namespace {
 

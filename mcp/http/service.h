@@ -16,7 +16,7 @@
 
 #include "mcp/http/bounds.h"
 #include "mcp/http/door.h"
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 #include "mcp/http/listener.h"
 #include "mcp/http/message.h"
 #include "mcp/http/route.h"
@@ -47,7 +47,7 @@ struct ServeOptions {
   std::function<std::optional<auth::Challenge>(const Principal& principal, Route::Access access)>
       may_ask = nullptr;
   Bounds bounds = {};
-  SessionTable::Limits sessions = {};
+  LegacySessions::Limits sessions = {};
   std::size_t call_threads = 1024;  // calls at once, with those that wait for a run
   std::size_t call_queue = 10'000;  // calls that wait for their turn; more are refused
   // A principal gets at most so many of these:
@@ -75,7 +75,7 @@ struct ServeOptions {
   std::function<void()> on_drain = nullptr;  // calls that can be handed over should be
 };
 
-// A server that listens. Safe from many threads.
+// A Service is a server that listens. It is safe from many threads.
 class Service {
  public:
   // `server` outlives it. The other alternative says why it cannot listen.

@@ -15,10 +15,11 @@ namespace mcp {
 // Every request is opened once and closed once, by whoever answers it. 1 and "1" are different ids.
 class PendingRequests {
  public:
-  // The token of its cancellation. Nothing when a request of this id is open already.
+  // Returns the token of its cancellation. Nothing when a request of this id is open already.
   std::optional<std::stop_token> open(const nlohmann::json& id);
 
-  // True when the answer is to be sent; false when the request was cancelled or is not open.
+  // Returns true when the answer is to be sent; false when the request was cancelled or is not
+  // open.
   bool close(const nlohmann::json& id);
 
   // Requests the stop; callbacks of the token run on this thread. False when no such request is

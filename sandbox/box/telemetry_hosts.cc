@@ -1,4 +1,4 @@
-#include "sandbox/box/telemetry.h"
+#include "sandbox/box/telemetry_hosts.h"
 
 #include <fcntl.h>
 

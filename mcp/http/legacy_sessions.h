@@ -20,11 +20,11 @@ namespace mcp::http {
 // `run` takes work that holds what it needs.
 using RunWork = std::function<bool(const std::string& principal_id, std::function<void()> work)>;
 
-// Told of the end of a session's connection, and again when the last of its work is done, which may
-// have made things meanwhile.
+// A ConnectionEnded is told of the end of a session's connection, and again when the last of its
+// work is done, which may have made things meanwhile.
 using ConnectionEnded = std::function<void(const std::string& connection_id)>;
 
-// A connection that lives as long as its work does; `ended`, which may be null, is told then.
+// Makes a connection that lives as long as its work does; `ended`, which may be null, is told then.
 std::shared_ptr<Connection> make_connection(const Server& server, Connection::Options options,
                                             const RunWork& run, const ConnectionEnded& ended);
 
@@ -37,7 +37,7 @@ struct LegacySession {
   std::chrono::steady_clock::time_point last_used;  // guarded by the table
 };
 
-class SessionTable {
+class LegacySessions {
  public:
   struct Limits {
     std::size_t sessions = 16384;
@@ -47,12 +47,13 @@ class SessionTable {
     std::chrono::seconds gives_way{60};
   };
   // `ended` is told of each session that ends; may be null.
-  SessionTable(Limits limits, ConnectionEnded ended) : limits_(limits), ended_(std::move(ended)) {}
+  LegacySessions(Limits limits, ConnectionEnded ended)
+      : limits_(limits), ended_(std::move(ended)) {}
 
-  // False: there are too many.
+  // Returns false when there are too many.
   bool add(const std::shared_ptr<LegacySession>& session);
-  // Null when there is none, it is another principal's, or a token of other scopes began it, with
-  // which its tools are called: nobody can tell these apart.
+  // Returns null when there is none, it is another principal's, or a token of other scopes began
+  // it, with which its tools are called: nobody can tell these apart.
   std::shared_ptr<LegacySession> find(const std::string& id, const Principal& principal);
   // Ends it: its requests are cancelled, its streams close.
   void remove(const std::string& id);

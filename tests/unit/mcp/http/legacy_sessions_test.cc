@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 #include "tests/unit/mcp/fake_exchange.h"
 #include "tests/unit/mcp/fake_tools.h"
 
@@ -22,7 +22,7 @@ TEST(LegacySession, ItsEndIsToldAtOnceAndWhenItsLastWorkIsDone) {
   std::vector<std::function<void()>> work;
   Ids told;
   const auto ended = [&told](const std::string& id) { told.push_back(id); };
-  mcp::http::SessionTable table({}, ended);
+  mcp::http::LegacySessions table({}, ended);
   const auto exchange = std::make_shared<mcp::fake::FakeExchange>([](const json&) {});
   {
     const auto session = std::make_shared<mcp::http::LegacySession>();

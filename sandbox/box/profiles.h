@@ -21,12 +21,13 @@ struct Profile {
   std::map<std::string, std::string> environment;
 };
 
-// kUnsupported when the host has no such interpreter; the message names the package to install.
-// Where the box has an environment with an interpreter of its own, that is the program.
+// Fails with kUnsupported when the host has no such interpreter; the message names the package to
+// install. Where the box has an environment with an interpreter of its own, that is the program.
 base::Result<Profile> load_profile(const std::string& data_directory,
                                    const std::string& environment_directory, Language language);
 
-// Each read once, when it is first asked for. A program that has gone since fails to start.
+// Each profile is read once, when it is first asked for. A program that has gone since fails to
+// start.
 class Profiles {
  public:
   Profiles(std::string data_directory, std::string environment_directory)
@@ -41,7 +42,8 @@ class Profiles {
   std::map<Language, Profile> known_;  // by interpreter
 };
 
-// JavaScript and TypeScript share an interpreter: the language whose profile and state they use.
+// Returns the language whose profile and state this one uses: JavaScript and TypeScript share an
+// interpreter.
 Language interpreter_of(Language language);
 
 }  // namespace sandbox::box

@@ -22,7 +22,7 @@ class TelemetryHosts {
   explicit TelemetryHosts(std::string data_directory)
       : data_directory_(std::move(data_directory)) {}
 
-  // False for all where the list cannot be read.
+  // Returns false for all where the list cannot be read.
   [[nodiscard]] bool includes(std::string_view host);
 
   // Hears each event of hutch-egress in its order (wire/egress_protocol.h). Returns whether it is

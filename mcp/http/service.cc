@@ -1,4 +1,4 @@
-#include "mcp/http/serve.h"
+#include "mcp/http/service.h"
 
 #include <poll.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "mcp/pending.h"
+#include "mcp/pending_requests.h"
 
 #include <vector>
 

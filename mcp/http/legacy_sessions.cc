@@ -1,4 +1,4 @@
-#include "mcp/http/legacy_session.h"
+#include "mcp/http/legacy_sessions.h"
 
 #include <utility>
 
@@ -21,18 +21,18 @@ std::shared_ptr<Connection> make_connection(const Server& server, Connection::Op
   return connection;
 }
 
-bool SessionTable::is_idle(const LegacySession& session, Clock::time_point since) {
+bool LegacySessions::is_idle(const LegacySession& session, Clock::time_point since) {
   return session.last_used <= since && session.connection->open_requests() == 0 &&
          !session.log->has_readers();
 }
 
-void SessionTable::end(const LegacySession& session) const {
+void LegacySessions::end(const LegacySession& session) const {
   session.connection->disconnect();
   session.log->close_all();
   if (ended_) ended_(session.connection_id);
 }
 
-bool SessionTable::add(const std::shared_ptr<LegacySession>& session) {
+bool LegacySessions::add(const std::shared_ptr<LegacySession>& session) {
   std::shared_ptr<LegacySession> old;
   {
     const std::lock_guard lock(mutex_);
@@ -57,8 +57,8 @@ bool SessionTable::add(const std::shared_ptr<LegacySession>& session) {
   return true;
 }
 
-std::shared_ptr<LegacySession> SessionTable::find(const std::string& id,
-                                                  const Principal& principal) {
+std::shared_ptr<LegacySession> LegacySessions::find(const std::string& id,
+                                                    const Principal& principal) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(id);
   if (found == sessions_.end() || !are_equal(found->second->principal, principal)) return nullptr;
@@ -66,7 +66,7 @@ std::shared_ptr<LegacySession> SessionTable::find(const std::string& id,
   return found->second;
 }
 
-void SessionTable::remove(const std::string& id) {
+void LegacySessions::remove(const std::string& id) {
   std::shared_ptr<LegacySession> session;
   {
     const std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ void SessionTable::remove(const std::string& id) {
   end(*session);
 }
 
-void SessionTable::expire() {
+void LegacySessions::expire() {
   std::vector<std::shared_ptr<LegacySession>> over;
   {
     const std::lock_guard lock(mutex_);
@@ -94,16 +94,16 @@ void SessionTable::expire() {
   for (const auto& session : over) end(*session);
 }
 
-void SessionTable::remove_all() {
+void LegacySessions::remove_all() {
   for (const auto& session : all()) remove(session->id);
 }
 
-std::size_t SessionTable::count() const {
+std::size_t LegacySessions::count() const {
   const std::lock_guard lock(mutex_);
   return sessions_.size();
 }
 
-std::vector<std::shared_ptr<LegacySession>> SessionTable::all() const {
+std::vector<std::shared_ptr<LegacySession>> LegacySessions::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<LegacySession>> sessions;
   for (const auto& [id, session] : sessions_) sessions.push_back(session);
