@@ -323,20 +323,22 @@ void Watchdog::check_disk(DiskUsage usage) {
   const bool growing = usage.bytes > last_disk_.bytes || usage.files > last_disk_.files ||
                        usage.files > counted_files_most(limits_);
   const bool was_over = over_disk_limit_;
+  // The look has seen, at least in part, what an earlier run has written, and maybe not all of it.
+  const bool run_began_meanwhile = began_after_writes_;
   check_floor(room_.below_floor && usage.bytes > last_disk_.bytes);
   last_disk_ = usage;
   const std::optional<DiskLimit> limit = exceeded(usage.bytes, usage.files);
-  over_disk_limit_ = limit.has_value();
+  over_disk_limit_ = limit.has_value() && (was_over || !run_began_meanwhile);
   // A run that makes room may go on. What has no name any more goes only with the processes that
   // hold it open; without a run, what grows must be seen growing twice.
-  const bool stuck = over_disk_limit_ && (growing || !over_without_deleted ||
-                                          std::exchange(run_has_written_it_, false));
+  const bool stuck = limit.has_value() && (growing || !over_without_deleted ||
+                                           std::exchange(run_has_written_it_, false));
   disk_is_filling_ = stuck;
   // Bytes that were written between the last look and the end it led to are not the next run's.
   const bool settled = !disk_limit_told_;
   // Neither are those that an earlier run wrote at its end: the next look, soon, tells who goes on.
   // Where as much has changed since this run began, it need not write more to be ended.
-  looks_again_ = stuck && ((is_first_look_ && !was_over) || !settled);
+  looks_again_ = stuck && ((is_first_look_ && !was_over) || run_began_meanwhile || !settled);
   run_has_written_it_ = looks_again_ && is_written_since_begin(usage);
   disk_limit_told_ = stuck && settled && !looks_again_ && (watched_.busy() || was_over);
   if (disk_limit_told_) watched_.disk_limit_reached(*limit);

@@ -244,6 +244,42 @@ TEST_F(WatchdogTest, WhatAnEarlierRunWroteAtItsEndIsNotTheNextRuns) {
   EXPECT_TRUE(told_.empty());
 }
 
+// It may see only a part of what the earlier run has written, and the next look the rest.
+TEST_F(WatchdogTest, ALookThatBeganBeforeTheRunIsNotHeldAgainstIt) {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  bool is_on = false;
+  bool may_end = false;
+  watched_.disk_usage = [&, look = seen({{1, 1}, {25, 1}, {30, 1}, {30, 1}, {35, 1}}), number = 0](
+                            const DiskUsage& before, const std::stop_token& stop,
+                            const std::stop_token& hurry) mutable {
+    if (++number == 2) {
+      std::unique_lock lock(mutex);
+      is_on = true;
+      (void)changed.wait(lock, stop, [&may_end] { return may_end; });
+    }
+    return look(before, stop, hurry);
+  };
+  start();
+  wait_for_looks(1);
+  watchdog_->wake();
+  turn_until([&] {
+    const std::lock_guard lock(mutex);
+    return is_on;
+  });
+  watchdog_->wake();  // the run that is on writes more, and ends
+  watchdog_->run_begins();
+  {
+    const std::lock_guard lock(mutex);
+    may_end = true;
+    changed.notify_all();
+  }
+  wait_for_looks(3);
+  EXPECT_TRUE(told_.empty());
+  wait_for_looks(1);
+  EXPECT_EQ(told_.size(), 1U) << "now it has written itself";
+}
+
 TEST_F(WatchdogTest, ARunThatGoesOnBeyondTheLimitIsEndedAllTheSame) {
   watched_.disk_usage = seen({{1, 1}, {30, 1}, {35, 1}});
   start();
