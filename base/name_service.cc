@@ -2,6 +2,8 @@
 
 #ifdef HUTCH_SELF_CONTAINED
 #include <nss.h>
+
+#include <initializer_list>
 #endif
 
 namespace base {
