@@ -173,6 +173,17 @@ Finding notebook(const Host& host) {
           "apt install ipython3"};
 }
 
+Finding stored_functions(const Host& host) {
+  const char* layer = "stored functions";
+  if (has_package(host, "cloudpickle")) {
+    return with_packages(
+        {layer, State::kGood, "cloudpickle: functions and classes of cells outlive Python", ""});
+  }
+  return {layer, State::kWeaker,
+          "no cloudpickle: functions and classes of cells are lost with the Python that ran them",
+          "apt install python3-cloudpickle"};
+}
+
 // Nothing is weaker with SQLite, but for files that it cannot read.
 Finding sql_engine(const Host& host) {
   if (has_package(host, "duckdb")) {
@@ -197,7 +208,8 @@ Finding typescript(const Host& host) {
 std::vector<Finding> program_findings(const Host& host, const std::string& environment_directory) {
   std::vector<Finding> findings = {program(host, "Python, SQL", kPython, "python3")};
   if (environment_directory.empty()) {
-    findings.insert(findings.end(), {packages(host), notebook(host), sql_engine(host)});
+    findings.insert(findings.end(),
+                    {packages(host), notebook(host), stored_functions(host), sql_engine(host)});
   } else {
     findings.push_back({"Python packages", State::kGood, "of " + environment_directory, ""});
   }

@@ -48,3 +48,12 @@ def test_benchmarks_that_name_aims_hold_them():
         assert "from aims import Aims" in text and re.search(r"^    aims\.end\(\)$", text, re.M) and "aims.at_most(" in text, name
     said = (TREE / "tests/README.md").read_text()
     assert not [name for name in named if f"`{name}`" not in said], "tests/README.md says which they are"
+
+
+def test_whose_precompiled_headers_others_use_has_no_definitions_of_its_own():
+    """They are compiled with its definitions, and a target that has others cannot use them."""
+    text = "\n".join((TREE / name).read_text() for name in ("CMakeLists.txt", "tests/CMakeLists.txt"))
+    owners = set(re.findall(r"hutch_precompile\([\w${}]+ ([a-z]\w*)", text))
+    assert "base" in owners
+    own = re.findall(r"target_compile_definitions\(\s*(\w+)\s+PRIVATE", text)
+    assert not owners & set(own)

@@ -47,7 +47,7 @@ constexpr const char* kPackages = R"python(
 import importlib, importlib.util, platform
 print(platform.python_version())
 for name, module in (("numpy", "numpy"), ("pandas", "pandas"), ("matplotlib", "matplotlib.pyplot"),
-                     ("duckdb", "duckdb"), ("IPython", "IPython")):
+                     ("duckdb", "duckdb"), ("IPython", "IPython"), ("cloudpickle", "cloudpickle")):
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None: continue  # a directory of that name, left by others
     try:
@@ -279,6 +279,7 @@ void correct(std::vector<Finding>& findings, const BoxProof& proof) {
   if (proof.languages.at("python").works) {
     correct_packages(find(findings, "Python packages"), {"numpy", "pandas", "matplotlib"}, proof);
     correct_packages(find(findings, "IPython"), {"IPython"}, proof);
+    correct_packages(find(findings, "stored functions"), {"cloudpickle"}, proof);
     correct_packages(find(findings, "SQL engine"), {"duckdb"}, proof);
   }
   // It was expected that no session could start, and one did.

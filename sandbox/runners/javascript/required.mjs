@@ -13,9 +13,11 @@ export function stampOf(file) {
   return `${mtimeMs} ${size} ${ino}`;
 }
 
+const IN_A_PACKAGE = /\/node_modules\/|^(?:file:\/\/)?\/usr\/(?:share|lib)\/nodejs\//; // the latter are Debian's
+
 // Packages stay as they are: they are large, and nobody edits them.
 export function isOwn(file) {
-  return !file.includes('/node_modules/');
+  return !IN_A_PACKAGE.test(file);
 }
 
 export function versionOf(file) {

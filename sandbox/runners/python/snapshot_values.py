@@ -281,7 +281,7 @@ def _plain_pickler_of(namespace, unshared, files, held):
             if isinstance(value, types.ModuleType):
                 return importlib.import_module, (value.__name__,)
             if isinstance(value, (types.FunctionType, type)) and value.__module__ == "__main__":
-                raise NotKept("what cells define needs cloudpickle, which is not installed here")
+                raise NotKept("what cells define needs cloudpickle: pip install cloudpickle")
             return NotImplemented
 
     return Pickler

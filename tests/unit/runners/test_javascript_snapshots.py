@@ -163,6 +163,12 @@ def test_a_module_that_holds_nothing_is_not_told(start, keeper):
     assert start("javascript", keeper=keeper).run("twice(x)").text == "8"
 
 
+def test_a_package_of_debian_is_not_taken_for_the_users_own(start, keeper):
+    handed_over(start, keeper, "const acorn = require('/usr/share/nodejs/acorn/dist/acorn.js'); let kept = 1")
+    assert keeper.last_end.split()[1] == b"0"
+    assert "gone" not in start("javascript", keeper=keeper).run("kept").done["note"]
+
+
 def test_what_could_not_be_read_stays_stored(start, tmp_path, keeper):
     module = tmp_path / "workspace" / "mod.mjs"
     module.parent.mkdir(parents=True)
