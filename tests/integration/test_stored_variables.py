@@ -160,6 +160,35 @@ def test_an_interpreter_that_memory_ends_comes_back_with_what_there_was_after_th
         assert back["outputs"][0]["text"] == "([1, 2], True, False)", back
 
 
+def test_a_writer_that_memory_ends_ends_no_run_and_is_told_of(state):
+    with Client(state) as client:
+        made = client.call("create_session", limits={"memory_mb": 512}, name="small")
+        if made["enforcement"]["memory_mb"] == "none":
+            pytest.skip(f"memory of this host's sessions: none ({made['isolation']})")
+        session = made["session_id"]
+
+        def of_bash(code):
+            run = client.run(code, language="bash", session_id=session)
+            assert run["status"] == "completed", run
+            return run["stdout"]
+        client.run("import os\nclass Hog:\n    def __reduce__(self):\n        open('began', 'w').close()\n"
+                   "        return list, ([bytearray(b'x' * (4 << 20)) for _ in range(500)],)\n"
+                   "kept = [1]; alias = kept; hog = Hog(); pid = os.getpid()", session_id=session)
+        until(lambda: of_bash("ls began 2>/dev/null || true"), what="a writer that takes memory")
+        until(lambda: not of_bash("grep -l hutch-snapshot /proc/[0-9]*/comm 2>/dev/null || true"), what="the end of the writer")
+        told = []
+
+        def is_told():
+            told.append(client.run("pid == os.getpid()", session_id=session))
+            assert (told[-1]["status"], told[-1]["outputs"][0]["text"]) == ("completed", "True"), told
+            return "variables could not be stored: " in told[-1].get("note", "")
+        until(is_told, what="a note of it", interval=2)  # an interpreter without rest does not look for its writer
+        stored = client.run("del hog", session_id=session)
+        stored_after(state, session, stored)
+        kill_boxes(state)
+        assert client.run("kept, alias is kept", session_id=session)["outputs"][0]["text"] == "([1], True)"
+
+
 @pytest.mark.slow
 def test_large_values_stay_as_they_are_on_the_disk_until_they_change(state):
     with Client(state) as client:
