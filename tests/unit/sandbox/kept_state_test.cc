@@ -450,6 +450,22 @@ TEST_F(KeptStateTest, TheWriterHearsHowMuchMayComeAndWhenTheNext) {
   EXPECT_LE(next, now + std::chrono::milliseconds(101));
 }
 
+TEST_F(KeptStateTest, SnapshotsTakeATenthOfTheTimeAtMost) {
+  KeptState::Ends ends = kept_->give().value();
+  char said[64] = {};
+  ASSERT_GT(::read(ends.answers.get(), said, sizeof said), 0);
+  send(ends, "B");
+  settle(ends);  // it takes a quarter of a second, at least
+  const auto end = std::chrono::steady_clock::now().time_since_epoch();
+  for (const char* packet : {"Dabc", "E3"}) send(ends, packet);
+  settle(ends);
+  const ssize_t size = ::read(ends.answers.get(), said, sizeof said);
+  ASSERT_GT(size, 0);
+  const std::chrono::milliseconds next(
+      std::stoll(std::string(said, static_cast<std::size_t>(size))));
+  EXPECT_GE(next, end + 9 * std::chrono::milliseconds(250));
+}
+
 // Each begins another snapshot, or is no part of one: hutch-box rests after each, for a tenth of a
 // second at least.
 TEST_F(KeptStateTest, WhoSendsWithoutEndIsHeardNowAndThen) {
