@@ -173,8 +173,8 @@ Finding notebook(const Host& host) {
           "apt install ipython3"};
 }
 
-Finding stored_functions(const Host& host) {
-  const char* layer = "stored functions";
+Finding kept_functions(const Host& host) {
+  const char* layer = "kept functions";
   if (has_package(host, "cloudpickle")) {
     return with_packages(
         {layer, State::kGood, "cloudpickle: functions and classes of cells outlive Python", ""});
@@ -209,7 +209,7 @@ std::vector<Finding> program_findings(const Host& host, const std::string& envir
   std::vector<Finding> findings = {program(host, "Python, SQL", kPython, "python3")};
   if (environment_directory.empty()) {
     findings.insert(findings.end(),
-                    {packages(host), notebook(host), stored_functions(host), sql_engine(host)});
+                    {packages(host), notebook(host), kept_functions(host), sql_engine(host)});
   } else {
     findings.push_back({"Python packages", State::kGood, "of " + environment_directory, ""});
   }

@@ -279,7 +279,7 @@ void correct(std::vector<Finding>& findings, const BoxProof& proof) {
   if (proof.languages.at("python").works) {
     correct_packages(find(findings, "Python packages"), {"numpy", "pandas", "matplotlib"}, proof);
     correct_packages(find(findings, "IPython"), {"IPython"}, proof);
-    correct_packages(find(findings, "stored functions"), {"cloudpickle"}, proof);
+    correct_packages(find(findings, "kept functions"), {"cloudpickle"}, proof);
     correct_packages(find(findings, "SQL engine"), {"duckdb"}, proof);
   }
   // It was expected that no session could start, and one did.

@@ -251,7 +251,7 @@ def test_what_is_not_kept_is_named(start, tmp_path, name, extras):
 def test_without_cloudpickle_what_cells_define_is_named(start, tmp_path):
     hidden = "import sys; sys.modules['cloudpickle'] = None\n"
     python = WokenPython(start, tmp_path, {"f": (hidden + "def it(): return 1\nclass Kind: pass\nkind = Kind(); plain = 3", None)})
-    for name in ("it_f (function", "Kind (type", "1 more: `hutch sessions show`"):
+    for name in ("it_f (function", "Kind (type", "kind (Kind"):
         assert name in python.note, python.note
     assert "needs cloudpickle" in python.note
     assert python.python.run("plain").text == "3"

@@ -229,8 +229,8 @@ TEST_F(Probe, ProgramsAndPackages) {
   EXPECT_TRUE(find("Python packages").has_packages);
   EXPECT_FALSE(find("IPython").has_packages || find("SQL engine").has_packages);
   EXPECT_EQ(find("IPython").remedy, "apt install ipython3");
-  EXPECT_EQ(find("stored functions").state, State::kWeaker);
-  EXPECT_EQ(find("stored functions").remedy, "apt install python3-cloudpickle");
+  EXPECT_EQ(find("kept functions").state, State::kWeaker);
+  EXPECT_EQ(find("kept functions").remedy, "apt install python3-cloudpickle");
   EXPECT_EQ(find("SQL engine").detail.substr(0, 7), "SQLite;");
   EXPECT_EQ(find("TypeScript").remedy, "apt install esbuild");
   directory("/usr/lib/python3/dist-packages/IPython");
@@ -238,7 +238,7 @@ TEST_F(Probe, ProgramsAndPackages) {
   directory("/usr/local/lib/python3.11/dist-packages/duckdb");
   put("/usr/bin/esbuild", "");
   EXPECT_EQ(find("IPython").state, State::kGood);
-  EXPECT_EQ(find("stored functions").state, State::kGood);
+  EXPECT_EQ(find("kept functions").state, State::kGood);
   EXPECT_EQ(find("SQL engine").detail, "DuckDB");
   EXPECT_TRUE(find("IPython").has_packages && find("SQL engine").has_packages);
   EXPECT_EQ(find("TypeScript").state, State::kGood);
