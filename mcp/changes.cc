@@ -48,8 +48,7 @@ std::optional<Changes::Id> Changes::add(std::string principal_id, const Filter& 
 
 bool Changes::take(const std::string& principal_id, const Held& wanted) {
   Held& own = held_of_[principal_id];
-  const bool room = counted_ + wanted.listeners <= kListenersMax &&
-                    own.listeners + wanted.listeners <= kListenersEachMax &&
+  const bool room = (wanted.listeners == 0 || own.listeners < kListenersMax - counted_) &&
                     own.wishes + wanted.wishes <= kWishesEachMax;
   counted_ += wanted.listeners;
   own.listeners += wanted.listeners;

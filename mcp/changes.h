@@ -17,11 +17,11 @@
 
 namespace mcp {
 
-inline constexpr std::size_t kListenersMax = 4096;      // that clients have opened
-inline constexpr std::size_t kListenersEachMax = 2048;  // for one principal
-inline constexpr std::size_t kWatchedEachMax = 1000;    // URIs, or tasks, of one listener
-inline constexpr std::size_t kWishesEachMax = 8192;     // for either, of all of one principal
-inline constexpr std::size_t kWatchedBytesMax = 4096;   // for a URI or an id
+// Clients have opened so many; nobody gets one that would give it more than are left.
+inline constexpr std::size_t kListenersMax = 4096;
+inline constexpr std::size_t kWatchedEachMax = 1000;   // URIs, or tasks, of one listener
+inline constexpr std::size_t kWishesEachMax = 8192;    // for either, of all of one principal
+inline constexpr std::size_t kWatchedBytesMax = 4096;  // for a URI or an id
 
 struct Change {
   enum class Kind { kTools, kPrompts, kResources, kResource, kTask, kTaskProgress };

@@ -61,11 +61,12 @@ class Budget {
   std::map<std::string, std::size_t> held_;  // by principal; without entries of 0
 };
 
-// Nobody takes more than half, or than `each_max`: what one holds keeps no other out. Safe from
-// many threads.
+// Nobody gets what would give it more than are left then, or than `each_max`: one alone has half,
+// and who comes later always finds some. The last byte goes to who has none. Safe from many
+// threads.
 class FairBudget {
  public:
-  explicit FairBudget(std::size_t bytes_max) : FairBudget(bytes_max, bytes_max / 2) {}
+  explicit FairBudget(std::size_t bytes_max) : FairBudget(bytes_max, bytes_max) {}
   FairBudget(std::size_t bytes_max, std::size_t each_max)
       : bytes_max_(bytes_max), each_max_(each_max) {}
 
@@ -80,7 +81,9 @@ class FairBudget {
   bool add(const std::string& who, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto holder = held_.try_emplace(who).first;
-    const bool room = bytes <= bytes_max_ - bytes_ && holder->second + bytes <= each_max_;
+    const std::size_t left = bytes_max_ - bytes_;
+    const bool room = bytes <= left && holder->second + bytes <= each_max_ &&
+                      holder->second + bytes <= left - bytes + 1;
     if (room) {
       bytes_ += bytes;
       holder->second += bytes;

@@ -43,7 +43,7 @@ bool LegacySessions::add(const std::shared_ptr<LegacySession>& session) {
       if (!is_idle(*other, Clock::now() - limits_.gives_way)) continue;
       if (old == nullptr || other->last_used < old->last_used) old = other;
     }
-    const bool full = sessions_.size() >= limits_.sessions || own >= limits_.of_one_principal;
+    const bool full = own >= limits_.sessions - sessions_.size();
     if (full && old == nullptr) return false;
     if (full) {
       sessions_.erase(old->id);

@@ -40,8 +40,7 @@ struct LegacySession {
 class LegacySessions {
  public:
   struct Limits {
-    std::size_t sessions = 16384;
-    std::size_t of_one_principal = 8192;
+    std::size_t sessions = 16384;     // and nobody gets one that would give it more than are left
     std::chrono::seconds idle{1800};  // without a request, an open call or a reader
     // A session idle for this long gives way to a new one of the same principal.
     std::chrono::seconds gives_way{60};

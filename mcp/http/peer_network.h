@@ -1,4 +1,4 @@
-// Whom a caller counts as before anybody knows its principal.
+// A caller counts as its network before anybody knows its principal.
 #pragma once
 
 #include <string>

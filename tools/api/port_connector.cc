@@ -78,7 +78,7 @@ base::Status PortConnector::try_to_connect(const sessions::Session& session, con
   const auto of_all =
       visits ? FairBudget::take(visits_, session.principal_id, 1) : FairBudget::take(open_, who, 1);
   const std::string port = session.id + " " + std::to_string(how.port);
-  const auto of_port = FairBudget::take(of_ports_, visits ? port + " visited" : port, 1);
+  const auto of_port = FairBudget::take(visits ? of_visited_ports_ : of_ports_, port, 1);
   if (!of_all || !of_port) return too_many();
   Pair pair;
   pair.room =

@@ -23,10 +23,12 @@ namespace tools::api {
 
 class PortConnector {
  public:
-  static constexpr std::size_t kOpenMost = 512;     // half of them of one principal
-  static constexpr std::size_t kAnswersMost = 128;  // refusals that are not read yet; half as above
+  // Nobody gets one of them that would give it more than are left.
+  static constexpr std::size_t kOpenMost = 512;
+  static constexpr std::size_t kAnswersMost = 128;  // refusals that are not read yet
+  static constexpr std::size_t kVisitsMost = 256;   // by the principals whose ports are visited
   static constexpr std::size_t kOpenOfOnePortMost = 64;
-  static constexpr std::size_t kVisitsMost = 256;  // half of them to one principal's ports
+  static_assert(kOpenMost + kAnswersMost + kVisitsMost <= ports::Pump::kPairsMax);
 
   explicit PortConnector(const Services& services) : services_(services) {}
   ~PortConnector();
@@ -65,6 +67,8 @@ class PortConnector {
       std::make_shared<mcp::http::FairBudget>(kVisitsMost);
   const std::shared_ptr<mcp::http::FairBudget> of_ports_ =
       std::make_shared<mcp::http::FairBudget>(kOpenMost, kOpenOfOnePortMost);
+  const std::shared_ptr<mcp::http::FairBudget> of_visited_ports_ =
+      std::make_shared<mcp::http::FairBudget>(kVisitsMost, kOpenOfOnePortMost);
   const std::shared_ptr<mcp::http::FairBudget> answers_ =
       std::make_shared<mcp::http::FairBudget>(kAnswersMost);
   std::mutex mutex_;

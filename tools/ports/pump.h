@@ -41,7 +41,7 @@ struct Pair {
 // It is safe from any thread.
 class Pump {
  public:
-  static constexpr std::size_t kPairsMax = 640;
+  static constexpr std::size_t kPairsMax = 896;
 
   static base::Result<std::unique_ptr<Pump>> start();
   // Ends all pairs.

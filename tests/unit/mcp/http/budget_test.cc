@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace mcp::http {
 namespace {
@@ -23,18 +25,41 @@ TEST(Budget, WhoHoldsMoreThanAnEqualPartGivesWay) {
   EXPECT_TRUE(budget.exceeded_by("other"));
 }
 
-TEST(FairBudget, OneWhoHoldsHalfKeepsNobodyElseOut) {
+TEST(FairBudget, ThoseWhoHoldAsMuchAsTheyGetKeepNobodyElseOut) {
   const auto budget = std::make_shared<FairBudget>(100);
   const auto first = FairBudget::take(budget, "greedy", 30);
   auto second = FairBudget::take(budget, "greedy", 20);
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(FairBudget::take(budget, "greedy", 1));
-  const auto other = FairBudget::take(budget, "other", 50);
+  EXPECT_FALSE(FairBudget::take(budget, "other", 26)) << "fewer would be left";
+  const auto other = FairBudget::take(budget, "other", 25);
   EXPECT_TRUE(other);
-  EXPECT_FALSE(FairBudget::take(budget, "third", 1)) << "all of it is held";
+  const auto third = FairBudget::take(budget, "third", 10);
+  EXPECT_TRUE(third);
   second.reset();
-  EXPECT_TRUE(FairBudget::take(budget, "third", 20));
-  EXPECT_TRUE(FairBudget::take(budget, "greedy", 20)) << "what was given back is free again";
+  EXPECT_TRUE(FairBudget::take(budget, "third", 7));
+  EXPECT_FALSE(FairBudget::take(budget, "greedy", 20)) << "the others have taken of it";
+  EXPECT_TRUE(FairBudget::take(budget, "greedy", 2)) << "what was given back is free again";
+}
+
+TEST(FairBudget, TheLastPlaceGoesToWhoHasNone) {
+  const auto places = std::make_shared<FairBudget>(4);
+  std::vector<std::shared_ptr<const void>> held;
+  for (const char* who : {"one", "one", "two", "three"}) {
+    held.push_back(FairBudget::take(places, who, 1));
+    EXPECT_TRUE(held.back()) << who;
+    EXPECT_FALSE(who == std::string("two") && FairBudget::take(places, who, 1));
+  }
+  EXPECT_FALSE(FairBudget::take(places, "four", 1)) << "there are no more";
+  EXPECT_TRUE(FairBudget::take(places, "four", 0));
+}
+
+TEST(FairBudget, NobodyHasMoreThanWasSaidForEach) {
+  const auto places = std::make_shared<FairBudget>(10, 2);
+  const auto one = FairBudget::take(places, "one", 2);
+  EXPECT_TRUE(one);
+  EXPECT_FALSE(FairBudget::take(places, "one", 1));
+  EXPECT_TRUE(FairBudget::take(places, "two", 2));
 }
 
 TEST(FairBudget, WhatIsTooLargeForAnybodyIsRefused) {

@@ -63,4 +63,30 @@ TEST(LegacySession, ItsEndIsToldAtOnceAndWhenItsLastWorkIsDone) {
   EXPECT_EQ(told, (Ids{"c", "c"}));
 }
 
+TEST(LegacySession, WhoComesLaterAlwaysFindsOne) {
+  const mcp::Server server = mcp::fake::make_server();
+  mcp::http::LegacySessions table({.sessions = 8}, nullptr);
+  const auto begins = [&](const std::string& principal, int number) {
+    const auto session = std::make_shared<mcp::http::LegacySession>();
+    session->id = principal + std::to_string(number);
+    session->principal = {principal, {}};
+    session->log = std::make_shared<mcp::http::EventLog>(mcp::http::EventLog::Limits{});
+    session->connection = mcp::http::make_connection(
+        server, {}, [](const std::string&, const std::function<void()>&) { return true; }, nullptr);
+    return table.add(session);
+  };
+  const auto begin_many = [&begins](const std::string& principal) {
+    int begun = 0;
+    while (begins(principal, begun)) ++begun;
+    return begun;
+  };
+  EXPECT_EQ(begin_many("one"), 4);
+  EXPECT_EQ(begin_many("two"), 2);
+  EXPECT_EQ(begin_many("three"), 1);
+  EXPECT_EQ(begin_many("four"), 1);
+  table.remove("one0");
+  EXPECT_FALSE(begins("one", 4)) << "the others have nearly all of them";
+  EXPECT_TRUE(begins("five", 0));
+}
+
 }  // namespace
