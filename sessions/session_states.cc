@@ -87,11 +87,15 @@ std::optional<Tier> tier_of(SessionStatus status) {
   }
 }
 
+bool SessionStates::wakes_with_state(const std::string& session_id) const {
+  return ground_.config.autosave_mb > 0 && ground_.files_of(session_id).is_stored();
+}
+
 std::optional<Tier> SessionStates::tier_now(const std::string& session_id) {
   const auto status = ground_.sandbox.glance_at(session_id, kGlancePatience);
   if (status.ok()) return status.value().paused ? std::optional(Tier::kFrozen) : std::nullopt;
   if (status.error().kind != base::Error::Kind::kNotFound) return std::nullopt;
-  return ground_.files_of(session_id).is_stored() ? Tier::kStored : Tier::kFiles;
+  return wakes_with_state(session_id) ? Tier::kStored : Tier::kFiles;
 }
 
 base::Result<SessionState> SessionStates::state_of(Session session) {
@@ -117,7 +121,7 @@ bool SessionStates::sleeps(const Session& session) {
 void SessionStates::add_silence(SessionState& state, const base::Error& why) {
   look_for_box(state, why);
   if (state.session.status != SessionStatus::kStopped) return;
-  if (ground_.files_of(state.session.id).is_stored()) {
+  if (wakes_with_state(state.session.id)) {
     state.session.status = SessionStatus::kStored;
   }
 }

@@ -59,6 +59,8 @@ class SessionStates {
 
  private:
   base::Result<Listed> ask_boxes_of(const std::string& principal_id);
+  // Returns whether there is stored state, and the next box is to read it.
+  [[nodiscard]] bool wakes_with_state(const std::string& session_id) const;
   // Says how it is whose box did not answer.
   void add_silence(SessionState& state, const base::Error& why);
   void look_for_box(SessionState& state, const base::Error& why);

@@ -37,6 +37,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kLifeInterval{1000};
 constexpr seconds kLeftBehindPatience{5};
+constexpr const char* kNothingIsStored =
+    "what was stored of its variables is deleted, since nothing is to be stored (autosave); files "
+    "kept";
 
 }  // namespace
 
@@ -218,8 +221,9 @@ base::Status Box::start_runs() {
     watchdog_->wake();
     if (control_) control_->run_changed(run_id);
   };
-  stored_state_ = TRY(StoredState::open(loop_, session_directory_.get(), init_->root_fd(), spec_));
-  if (stored_state_) {
+  if (spec_.autosave_mb > 0) {
+    stored_state_ =
+        TRY(StoredState::open(loop_, session_directory_.get(), init_->root_fd(), spec_));
     context.kept_states = stored_state_->interpreters();
     context.kept_shell = stored_state_->shell();
   }
@@ -238,6 +242,10 @@ base::Status Box::start_runs() {
   runs_->tell_next(
       loss_record_.loss(stored_state_ ? stored_state_->put_back() : std::set<Language>()));
   runs_->tell_next(spec_.note);
+  // Later it would be older than what the session knows then.
+  if (!stored_state_ && TRY(StateDirectory::open(session_directory_.get())).clear()) {
+    runs_->tell_next(kNothingIsStored);
+  }
   watchdog_ = TRY(Watchdog::start(loop_, spec_.limits, watched()));
   memory_view_.emplace(init_->root_fd(), spec_.limits);
   rest_ = std::make_unique<Rest>(
@@ -412,7 +420,7 @@ void Box::limit_reached(Cause cause, const std::string& why, DiskLimit disk_limi
 void Box::end(Cause cause, const std::string& why) {
   if (ended_) return;
   ended_ = true;
-  loss_record_.ends(why);
+  loss_record_.ends(why, runs_ ? runs_->going_on() : LeftProcesses());
   if (rest_) rest_->ends();
   init_->kill();
   if (network_) network_->end();

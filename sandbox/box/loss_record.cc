@@ -24,6 +24,7 @@ constexpr std::size_t kBytesMax = 8192;
 constexpr std::size_t kRunsMax = 64;
 constexpr std::size_t kRunsTold = 3;
 constexpr std::size_t kWhyBytesMax = 1000;
+constexpr std::size_t kCommandsBytesMax = 600;
 // This is told as the reason when a box was killed or its machine went down.
 constexpr const char* kNoWord = "its sandbox was killed";
 
@@ -40,6 +41,16 @@ const char* state_of(Language language) {
     default:
       return "variables of javascript";
   }
+}
+
+std::string in_words(const LeftProcesses& processes) {
+  std::string named;
+  for (const LeftProcess& process : processes.named) base::append_part(named, process.command);
+  if (named.size() > kCommandsBytesMax) named = named.substr(0, kCommandsBytesMax) + "...";
+  if (processes.more > 0) base::append_part(named, std::to_string(processes.more) + " more");
+  if (named.empty()) return "";
+  const bool is_one = processes.named.size() + processes.more == 1;
+  return (is_one ? "the process " : "processes ") + named;
 }
 
 std::string in_words(const std::vector<std::string>& runs) {
@@ -71,6 +82,7 @@ base::Result<LossRecord> LossRecord::open(int file_fd) {
     const auto id = run.get<std::string>();
     if (base::is_short_id(id, "run_")) record.lost_runs_.push_back(id);
   }
+  record.lost_processes_ = base::string_or(value.value(), "processes").substr(0, kWhyBytesMax);
   record.why_lost_ = base::string_or(value.value(), "why").substr(0, kWhyBytesMax);
   if (record.why_lost_.empty()) record.why_lost_ = kNoWord;
   return record;
@@ -83,6 +95,7 @@ std::string LossRecord::loss(const std::set<Language>& stored) const {
     base::append_part(what, state_of(language));
   }
   if (!lost_runs_.empty()) base::append_part(what, in_words(lost_runs_));
+  if (!lost_processes_.empty()) base::append_part(what, lost_processes_);
   if (what.empty()) return "";
   return "lost, because " + why_lost_ + ": " + what + "; files kept";
 }
@@ -90,38 +103,41 @@ std::string LossRecord::loss(const std::set<Language>& stored) const {
 void LossRecord::begins(const Run& run, bool comes_back) {
   bool changed = !std::exchange(lost_, {}).empty();
   changed = !std::exchange(lost_runs_, {}).empty() || changed;
+  changed = !std::exchange(lost_processes_, {}).empty() || changed;
   // A background run has an interpreter of its own.
   if (!run.background) changed = used_.insert(interpreter_of(run.language)).second || changed;
   if (run.background && !comes_back && runs_.size() < kRunsMax) {
     runs_.push_back(run.run_id);
     changed = true;
   }
-  if (changed) write("");
+  if (changed) write();
 }
 
 void LossRecord::is_over(const std::string& run_id) {
-  if (!has_ended_ && std::erase(runs_, run_id) > 0) write("");
+  if (!has_ended_ && std::erase(runs_, run_id) > 0) write();
 }
 
-void LossRecord::ends(const std::string& why) {
+void LossRecord::ends(const std::string& why, const LeftProcesses& processes) {
   has_ended_ = true;
   // Else what the box before has lost is still to be told.
-  if (!used_.empty() || !runs_.empty()) write(why);
+  if (!used_.empty() || !runs_.empty()) write(why, processes);
 }
 
 void LossRecord::rests() {
   if (used_.empty() && runs_.empty()) return;  // losses of the box before may still be told
   used_.clear();
   runs_.clear();
-  write("");
+  write();
 }
 
 // On a full disk it is not written, and the next run is not told.
-void LossRecord::write(const std::string& why) const {
+void LossRecord::write(const std::string& why, const LeftProcesses& processes) const {
   json languages = json::array();
   for (const Language language : used_) languages.push_back(name_of(language));
-  const std::string text =
-      base::print_json({{"languages", languages}, {"runs", runs_}, {"why", why}});
+  const std::string text = base::print_json({{"languages", languages},
+                                             {"runs", runs_},
+                                             {"processes", in_words(processes)},
+                                             {"why", why}});
   if (::ftruncate(file_fd_, 0) != 0) return;
   (void)!::pwrite(file_fd_, text.data(), text.size(), 0);
 }

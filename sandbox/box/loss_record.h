@@ -1,6 +1,7 @@
-// A LossRecord says which languages of the session have state, and which runs in the
-// background are on: what a box that has ended took with it, the next one says to the next run. It
-// is kept in the session's lock file, which every owner has open.
+// A LossRecord says which languages of the session have state, which runs in the background are on,
+// and which processes went on beside them as the box ended: what a box that has ended took with it,
+// the next one says to the next run. It is kept in the session's lock file, which every owner has
+// open.
 #pragma once
 
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/box/run_processes.h"
 #include "sandbox/run.h"
 
 namespace sandbox::box {
@@ -27,15 +29,15 @@ class LossRecord {
   // started anew with the next box, which says so itself.
   void begins(const Run& run, bool comes_back);
   void is_over(const std::string& run_id);
-  // The box ends, and what is on with it. `why` fits behind "because".
-  void ends(const std::string& why);
+  // The box ends, and what is on with it, as `processes` are. `why` fits behind "because".
+  void ends(const std::string& why, const LeftProcesses& processes);
   // All state of the session is stored: there is nothing that the end of the box could take.
   void rests();
 
  private:
   explicit LossRecord(int file_fd) : file_fd_(file_fd) {}
 
-  void write(const std::string& why) const;
+  void write(const std::string& why = {}, const LeftProcesses& processes = {}) const;
 
   int file_fd_;
   bool has_ended_ = false;
@@ -43,6 +45,7 @@ class LossRecord {
   std::vector<std::string> runs_;  // that are on in the background
   std::set<Language> lost_;
   std::vector<std::string> lost_runs_;
+  std::string lost_processes_;  // in words
   std::string why_lost_;
 };
 

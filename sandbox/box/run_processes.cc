@@ -295,6 +295,26 @@ LeftProcesses left_processes(const InitProcess& init, const LeftSince& since) {
   return left;
 }
 
+LeftProcesses processes_going_on(const InitProcess& init, const std::set<pid_t>& interpreters,
+                                 const std::set<pid_t>& workers) {
+  LeftProcesses found;
+  std::set<pid_t> starters = {init.host_pid()};  // by their pids on the host
+  base::WorkBudget budget(kShortLook);
+  for (const pid_t pid : read_descendants(init.host_pid(), budget)) {
+    const auto process = budget.take() ? read_process(pid) : std::nullopt;
+    if (!process || process->is_zombie) continue;
+    if (interpreters.contains(process->pid)) starters.insert(pid);
+    if (workers.contains(process->pid) || !starters.contains(process->host_parent)) continue;
+    if (is_own(pid, *process)) continue;
+    if (found.named.size() < LeftRunning::kProcessesMax) {
+      found.named.push_back(left_process(pid, *process, budget));
+    } else {
+      ++found.more;
+    }
+  }
+  return is_alive(init.pidfd()) ? std::move(found) : LeftProcesses();
+}
+
 std::string other_process(const InitProcess& init, const std::set<pid_t>& workers) {
   base::WorkBudget budget(kShortLook);
   for (const pid_t pid : read_descendants(init.host_pid(), budget)) {

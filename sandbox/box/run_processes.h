@@ -50,6 +50,11 @@ struct LeftProcesses {
 // Returns the children of init, and of `since.waiting`, that began since then.
 LeftProcesses left_processes(const InitProcess& init, const LeftSince& since);
 
+// Returns what runs have started that goes on: children of init and of `interpreters` that are none
+// of `workers` (their pids inside the box).
+LeftProcesses processes_going_on(const InitProcess& init, const std::set<pid_t>& interpreters,
+                                 const std::set<pid_t>& workers);
+
 // Returns the inode numbers of the files of `device` that `worker` (its pid inside the box), and
 // what is in its session, have open to write to; as far as a short look tells.
 std::set<std::uint64_t> files_being_written(const InitProcess& init, pid_t worker, dev_t device);

@@ -807,6 +807,11 @@ std::set<pid_t> Runs::workers() const {
   return workers;
 }
 
+LeftProcesses Runs::going_on() const {
+  if (files_end_too_) return {};
+  return processes_going_on(context_.init, interpreters_.pids(), workers());
+}
+
 void Runs::end_left_behind() { left_behind_.end_all_but(workers()); }
 
 void Runs::tell_of_left_processes(Job& job) {

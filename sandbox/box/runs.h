@@ -78,6 +78,10 @@ class Runs {
   explicit Runs(Context context);
   ~Runs();
 
+  // Returns what runs have started that goes on beside them and the interpreters, as far as a short
+  // look tells; nothing where the files of the session end, too.
+  [[nodiscard]] LeftProcesses going_on() const;
+
   // Fails with kLimit when too many wait or run, with kUnsupported when the host has no such
   // interpreter.
   base::Status submit(RunRequest request);

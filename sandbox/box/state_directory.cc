@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "sandbox/session_parts.h"
@@ -44,6 +45,15 @@ base::Status StateDirectory::make() {
 void StateDirectory::set_rests() {
   if (!make().ok()) return;
   (void)base::open_file(fd_.get(), kRestsFile, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+bool StateDirectory::clear() {
+  bool was_there = false;
+  if (!fd_.valid()) return was_there;
+  for (const std::string& name : base::names_in(fd_.get())) {
+    was_there = ::unlinkat(fd_.get(), name.c_str(), 0) == 0 || was_there;
+  }
+  return was_there;
 }
 
 bool StateDirectory::take_rests() { return ::unlinkat(fd(), kRestsFile, 0) == 0; }

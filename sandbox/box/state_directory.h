@@ -29,6 +29,8 @@ class StateDirectory {
   void set_rests();
   // Says that it has a box again. Returns whether the one before rested.
   bool take_rests();
+  // Deletes all that is in it. Returns whether there was something.
+  bool clear();
 
  private:
   StateDirectory(int session_fd, base::UniqueFd fd) : session_fd_(session_fd), fd_(std::move(fd)) {}

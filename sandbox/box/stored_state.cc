@@ -17,7 +17,6 @@ constexpr std::int64_t kUnaskedOfJavaScriptMb = 16;
 
 base::Result<std::unique_ptr<StoredState>> StoredState::open(EventLoop& loop, int session_fd,
                                                              int root_fd, const BoxSpec& spec) {
-  if (spec.autosave_mb == 0) return std::unique_ptr<StoredState>();
   auto opened = TRY(StateDirectory::open(session_fd));
   std::unique_ptr<StoredState> stored(new StoredState(std::move(opened)));
   StateDirectory& directory = stored->directory_;

@@ -21,7 +21,7 @@ namespace sandbox::box {
 class StoredState {
  public:
   // `session_fd`, the session's directory, and `root_fd`, the root of the box, have to outlive
-  // this. Null where the session stores nothing.
+  // this.
   static base::Result<std::unique_ptr<StoredState>> open(EventLoop& loop, int session_fd,
                                                          int root_fd, const BoxSpec& spec);
 

@@ -106,6 +106,19 @@ def test_a_paused_session_that_is_frozen_is_stored_before_and_says_why(state, tm
         assert client.run("len(kept)")["outputs"][0]["text"] == "20000000"
 
 
+def test_processes_that_end_with_a_paused_session_are_named(state, tmp_path):
+    (tmp_path / "config.toml").write_text("[session]\npaused_max_seconds = 1\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        session = client.run("import subprocess\nbeside = subprocess.Popen(['sleep', '3600']); kept = 1")["session_id"]
+        client.run("sleep 3700 >/dev/null 2>&1 &", "bash")
+        client.call("pause_session", session_id=session)
+        until(lambda: not boxes_of(state), what="the end of the box")
+        woken = client.run("kept")
+        assert woken["outputs"][0]["text"] == "1", woken
+        assert re.search(r"lost, because [^:]*: processes (sleep 3600, sleep 3700|sleep 3700, sleep 3600); files kept", woken["note"]), woken
+        assert "sleep" not in client.run("kept").get("note", "")
+
+
 def test_where_the_share_of_the_disk_is_used_up_that_is_said(client, state):
     session = client.run("large = bytearray(b'x' * 9_000_000)\nn = (n for n in [1])")["session_id"]
     full = pathlib.Path(state, "sessions", session, "state/full")

@@ -343,6 +343,28 @@ def test_nothing_is_on_the_disk_where_nobody_wants_it(state, tmp_path, said):
         assert run["error"]["name"] == "NameError" and "variables of python" in run["note"]
 
 
+def test_what_was_stored_is_deleted_where_nobody_wants_it_any_more(state, tmp_path):
+    with Client(state) as client:
+        session = client.call("create_session", name="kept")["session_id"]
+        run = client.run("x = 1", session_id=session)
+        stored_after(state, session, run)
+        client.call("pause_session", session_id=session)
+        until(lambda: not boxes_of(state), what="the end of its box")
+        status = {one["session_id"]: one["status"] for one in client.call("list_sessions")["sessions"]}
+        assert status == {session: "stored"}
+    (tmp_path / "config.toml").write_text("[session]\nautosave = false\n")
+    with Client(state, "--config", str(tmp_path / "config.toml")) as client:
+        status = {one["session_id"]: one["status"] for one in client.call("list_sessions")["sessions"]}
+        assert status == {session: "stopped"}
+        run = client.run("x", session_id=session)
+        assert run["error"]["name"] == "NameError" and "what was stored of its variables is deleted" in run["note"], run
+        assert not snapshots(state, session) and "note" not in client.run("y = 1", session_id=session)
+        kill_boxes(state)
+    with Client(state) as client:
+        run = client.run("x", session_id=session)
+        assert run["error"]["name"] == "NameError" and "variables of python" in run["note"], run
+
+
 def test_a_snapshot_is_nobody_elses_and_goes_with_its_session(state):
     with Client(state) as client:
         run = client.run("secret = 'x' * 100")

@@ -181,7 +181,7 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
     record.begins(run_of(Language::kPython), false);
     record.begins(run_of(Language::kTypeScript), false);
     record.begins(run_of(Language::kSql, true), false);
-    record.ends("the session was paused for 7 seconds");
+    record.ends("the session was paused for 7 seconds", {});
   }
   {
     auto unused = LossRecord::open(fd).value();
@@ -191,7 +191,7 @@ TEST_F(RecordTest, TellsTheNextBoxWhatWasLost) {
     EXPECT_EQ(unused.loss({sandbox::Language::kPython}),
               "lost, because the session was paused for 7 seconds: variables of javascript; files "
               "kept");
-    unused.ends("of no use");
+    unused.ends("of no use", {});
   }
   auto record = LossRecord::open(fd).value();
   EXPECT_NE(record.loss({}).find("7 seconds"), std::string::npos) << "nobody was told yet";
@@ -212,7 +212,7 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
       record.begins(run, i == 5);
     }
     record.is_over(ids[0]);
-    record.ends("the session was paused for 7 seconds");
+    record.ends("the session was paused for 7 seconds", {});
     for (const std::string& id : ids) record.is_over(id);
   }
   auto record = LossRecord::open(fd).value();
@@ -227,6 +227,25 @@ TEST_F(RecordTest, NamesTheRunsThatWereOnInTheBackground) {
                 " (get_run has what was printed); files kept");
   record.is_over(ids[0]);
   EXPECT_EQ(LossRecord::open(fd).value().loss({}), "");
+}
+
+TEST_F(RecordTest, NamesTheProcessesThatWentOnBeside) {
+  const auto lock = SessionLock::take(path);
+  const int fd = lock.value().fd();
+  const auto ended_with = [fd](const sandbox::box::LeftProcesses& processes) {
+    auto record = LossRecord::open(fd).value();
+    record.begins(run_of(Language::kBash), false);
+    record.ends("it was upgraded", processes);
+    return LossRecord::open(fd).value().loss({Language::kBash});
+  };
+  EXPECT_EQ(ended_with({}), "");
+  EXPECT_EQ(ended_with({{{{7}, 0, "npm run dev"}}, 0}),
+            "lost, because it was upgraded: the process npm run dev; files kept");
+  EXPECT_EQ(ended_with({{{{7}, 0, "npm run dev"}, {{8}, 0, "redis"}}, 3}),
+            "lost, because it was upgraded: processes npm run dev, redis, 3 more; files kept");
+  auto record = LossRecord::open(fd).value();
+  record.begins(run_of(Language::kBash), false);
+  EXPECT_EQ(LossRecord::open(fd).value().loss({Language::kBash}), "") << "it was told";
 }
 
 TEST_F(RecordTest, OfAKilledBoxHasNoReason) {
