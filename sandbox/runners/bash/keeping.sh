@@ -176,7 +176,9 @@ __hutch_print_state() {
   if [ -n "$__hutch_last" ]; then
     builtin printf '__hutch_last=%q\n__hutch_left=(' "$__hutch_last"
     [ ${#__hutch_left[@]} -eq 0 ] || builtin printf '%q ' "${__hutch_left[@]}"
-    builtin printf ')\n'
+    # In another sandbox its number may be another process'.
+    builtin printf ')\n\\builtin test -z "$(__hutch_started %s)" || \\builtin test "$(__hutch_started %s)" = %q || __hutch_last=\n' \
+      "$__hutch_last" "$__hutch_last" "$(__hutch_started "$__hutch_last")"
   fi
   builtin printf '\\builtin shopt -u extglob\n__hutch_set_options %q %q\n%s#%s\n' "$__hutch_shellopts" "$__hutch_bashopts" "$__hutch_is_plain" "$1"
 }

@@ -28,8 +28,8 @@ _VERSIONS_TOLD_MAX = 2
 _VERSION_CHARACTERS_MAX = 30
 _IN_THE_INDEX_BYTES = 250  # for a group, beside the names
 _NOT_OF_THE_CODE = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__warningregistry__",
-                    "In", "Out", "get_ipython", "exit", "quit"}
-_OF_NOTEBOOKS = re.compile(r"_+|_i*\d*|_(?:ih|oh|dh|exit_code)")
+                    "__builtin__", "get_ipython", "_ih", "_oh", "_dh", "_exit_code"}  # the last ones are IPython's
+_THROWN_AWAY = re.compile("_+")  # as in `for _ in ...`: nobody misses it
 # Nobody can change these, or they are found by their name: two values that have one in common are not one group.
 _UNSHARED = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, types.ModuleType,
              types.BuiltinFunctionType, types.CodeType, range, slice)
@@ -60,6 +60,11 @@ class Group:
         self.rank = rank  # 0: only modules, which a line of code brings back; 1: functions and classes; 2: others
         self.python = THIS_PYTHON  # that has pickled it
         self.packages = {}  # and the versions of packages that it had, by their names; of one that was read
+
+    def leave_out(self, names):
+        """Names that are there again are not brought back. Returns whether the group has others."""
+        self.names = [name for name in self.names if name not in names]
+        return bool(self.names)
 
     def size(self):
         return len(self.pickled) + sum(buffer.raw().nbytes for buffer in self.buffers)
@@ -104,7 +109,7 @@ def restore(group, namespace):
         raise Damaged("what was stored of it is damaged: make it again")
     unpickler = _Unpickler(io.BytesIO(group.pickled), namespace, group.buffers, group.python)
     try:
-        values = unpickler.load()
+        values = {name: value for name, value in unpickler.load().items() if name in group.names}
     except BaseException as failure:
         why = why_not_read(failure, _other_versions(group, unpickler.modules))
     else:
@@ -189,12 +194,13 @@ class Values:
     def groups(self):
         single, seen = {}, {}
         for name, value in list(self._namespace.items()):
-            if not isinstance(name, str) or name in _NOT_OF_THE_CODE or _OF_NOTEBOOKS.fullmatch(name):
+            if not isinstance(name, str) or name in _NOT_OF_THE_CODE:
                 continue
             try:
                 single[name], seen[name] = self._pickled([name])
             except BaseException as failure:
-                self.not_kept[name] = (type_name(value), why_not_stored(value, failure, self._asked()))
+                if not _THROWN_AWAY.fullmatch(name):
+                    self.not_kept[name] = (type_name(value), why_not_stored(value, failure, self._asked()))
         groups = []
         for names in _that_share(seen):
             groups.extend([single[names[0]]] if len(names) == 1 else self._together(names, single))
@@ -394,7 +400,7 @@ def views_in(namespace):
     array = getattr(sys.modules.get("numpy"), "ndarray", ())
     names_of, arrays_of = {}, {}
     for name, value in list(namespace.items()):
-        if not isinstance(value, array) or not isinstance(name, str) or _OF_NOTEBOOKS.fullmatch(name):
+        if not isinstance(value, array) or not isinstance(name, str) or _THROWN_AWAY.fullmatch(name):
             continue
         owner = value
         while isinstance(owner.base, array):

@@ -163,7 +163,7 @@ class SnapshotWriter:
         writer = snapshot_file.Writer(pipes.send)
         values = snapshot_values.Values(of.namespace, files, of.is_library, _within_time)
         groups, not_kept = values.groups(), values.not_kept
-        groups += [group for group in of.unread if not any(name in of.namespace for name in group.names)]
+        groups += [group for group in of.unread if group.leave_out(of.namespace)]
         kept = snapshot_large.KeptGroups(of.large())
         unfit_for_other_reasons = len(not_kept)
         groups = self._fitting(groups, not_kept, wish, kept)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -285,6 +286,23 @@ def left(bash):
 def test_the_last_job_is_that_of_an_earlier_run(bash, left, code, printed):
     ended = bash(code.replace("PID", str(left)))
     assert (ended.stdout, ended.stderr) == (printed.replace("PID", str(left)) + "\n", ""), ended
+
+
+def test_jobs_of_another_sandbox_are_none(bash, left, tmp_path):
+    assert bash("echo $!").stdout == f"{left}\n"
+    for file in tmp_path.rglob("bash.[01]"):
+        text = file.read_text()
+        changed = re.sub(rf'("\$\(__hutch_started {left}\)" = )\d+', r"\g<1>7", text)
+        assert changed != text or "__hutch_last" not in text
+        file.write_text(re.sub(rf"\b{left}\\ \d+", rf"{left}\\ 7", changed))
+    ended = bash("echo \"[$!]\"; jobs; kill %1 2>/dev/null || echo none")
+    assert ended.stdout == "[]\nnone\n", ended
+    os.kill(left, 0)
+
+
+def test_the_last_job_that_has_ended_is_it_still(bash):
+    pid = bash("sleep 0 & wait; echo $!").stdout
+    assert bash("echo $!").stdout == pid
 
 
 def test_long_code_is_looked_through_in_no_time(bash, left):

@@ -155,18 +155,29 @@ def test_what_could_not_be_read_stays_stored(start, tmp_path):
     module.write_text("class Kind:\n    pass\n")
     keeper = Keeper(tmp_path / "snapshot")
     first = start("python", keeper=keeper)
-    first.run("import mod; x = mod.Kind(); x.n = 4; y = 1")
+    first.run("import mod; x = mod.Kind(); x.n = 4; y = 1; z = [x]; u = v = mod.Kind()")
     keeper.take()
     first.close_channel()
     module.rename(module.with_suffix(".away"))
     second = start("python", keeper=keeper)
-    ran = second.run("y = 2")
+    ran = second.run("y = 2; z = 3; u = 4; v = 5")
     assert "x (No module named 'mod')" in ran.done["note"], ran.done
     keeper.take()
     second.close_channel()
     module.with_suffix(".away").rename(module)
     third = start("python", keeper=keeper)
-    assert third.run("x.n, y").text == "(4, 2)"
+    assert third.run("x.n, y, z, u, v").text == "(4, 2, 3, 4, 5)"
+
+
+def test_names_that_notebooks_use_are_the_users_own(start, tmp_path):
+    keeper = Keeper(tmp_path / "snapshot")
+    first = start("python", keeper=keeper)
+    first.run("In = [1]; Out = {1: In}; _1 = 5; _i = 6; exit = 'way'\nfor _ in range(3): pass")
+    keeper.take()
+    first.run("import threading; _ = threading.Lock()")
+    assert keeper.take() and keeper.last_end.split()[1] == b"0"
+    first.close_channel()
+    assert start("python", keeper=keeper).run("Out[1] is In, In, _1, _i, exit").text == "(True, [1], 5, 6, 'way')"
 
 
 @pytest.mark.parametrize("change", ["raise SystemExit(3)", "raise KeyboardInterrupt", "1 / 0", "import os; os.no_such"])
