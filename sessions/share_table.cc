@@ -161,12 +161,13 @@ base::Result<std::vector<Share>> ShareTable::expired(std::int64_t now) {
   return read_all_shares(select);
 }
 
-base::Status ShareTable::remove(const std::string& id) {
+base::Status ShareTable::remove(const Share& share) {
   const std::lock_guard lock(file_.mutex);
   Statement remove = TRY(file_.database->prepare("DELETE FROM shares WHERE id = ?"));
-  TRY(remove.bind(id).run());
+  TRY(remove.bind(share.id).run());
   if (file_.database->changed_rows() > 0) {
-    file_.tell({Notice::Level::kInfo, "shared file " + id + " deleted: its time is over"});
+    file_.tell({Notice::Level::kInfo, "shared file " + share.id + " deleted: its time is over",
+                share.principal_id, share.session_id});
   }
   return base::done();
 }

@@ -31,7 +31,7 @@ class ShareTable {
   // Returns not more than the next thousand.
   base::Result<std::vector<Share>> expired(std::int64_t now);
   // Deletes one whose time is over.
-  base::Status remove(const std::string& id);
+  base::Status remove(const Share& share);
   // Takes back a share of its principal. kNotFound as find().
   base::Status revoke(const std::string& principal_id, const std::string& id);
 

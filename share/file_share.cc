@@ -198,7 +198,7 @@ FileShare::Swept FileShare::sweep() const {
   if (const auto expired = shares_->expired(now); expired.ok()) {
     for (const sessions::Share& share : expired.value()) {
       // The row first: what is listed must have its file.
-      if (!shares_->remove(share.id).ok()) continue;
+      if (!shares_->remove(share).ok()) continue;
       remove_directory(directory_ + "/" + share.id);
       removed.expired.push_back(share);
     }

@@ -160,8 +160,9 @@ const char* reason_of(Uncountable what) {
       return "its files have more names (hard links), or are slower to look through, than its "
              "limit of files allows for, so that they could not be counted";
     case Uncountable::kDescriptors:
-      return "its processes and threads held more descriptors than its limits of processes and "
-             "open_files allow for, so that what they hold open could not be counted";
+      return "its processes and threads held more descriptors than are looked through (twice "
+             "processes times open_files, and half a million at most), so that what they hold open "
+             "could not be counted";
     case Uncountable::kProcesses:
       return "its processes and threads came and went faster than they could be counted";
     default:

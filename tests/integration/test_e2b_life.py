@@ -206,6 +206,20 @@ def test_a_cell_ends_with_its_sandbox(options):
             cell.result(60 * PATIENCE)
 
 
+async def _watched_until_its_end(options):
+    async with await AsyncSandbox.create(timeout=900, **options) as made:
+        ended = asyncio.get_running_loop().create_future()
+        await made.files.make_dir("/workspace/watched")
+        watched = await made.files.watch_dir("/workspace/watched", lambda _: None, on_exit=ended.set_result, timeout=0)
+        await made.kill()
+        await asyncio.wait_for(ended, 60 * PATIENCE)
+        await watched.stop()
+
+
+def test_a_watch_ends_with_its_sandbox(options):
+    asyncio.run(_watched_until_its_end(options))
+
+
 async def _command_beyond_its_time(options):
     async with await AsyncSandbox.create(timeout=900, **options) as made:
         with pytest.raises(TimeoutException):

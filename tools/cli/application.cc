@@ -126,13 +126,9 @@ base::Result<std::unique_ptr<sessions::Store>> open_store(const std::string& pat
   });
 }
 
-// Each kind is one line, however many they are.
+// Expired ones have a line each already; the others are one line, however many they are.
 void sweep_shares(const share::FileShare& share) {
   const share::FileShare::Swept swept = share.sweep();
-  if (!swept.expired.empty()) {
-    spdlog::info("deleted {} shared copies that have expired, {} with them", swept.expired.size(),
-                 swept.expired.front().id);
-  }
   if (!swept.orphans.empty()) {
     spdlog::info("deleted {} copies that no share has, {} with them", swept.orphans.size(),
                  swept.orphans.front());

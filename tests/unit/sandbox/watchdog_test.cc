@@ -171,7 +171,7 @@ TEST_F(WatchdogTest, WhatCannotBeCountedTwiceInARowIsToldWithWhatThereIsTooMuchO
   EXPECT_TRUE(told.empty()) << "a machine that is busy for once";
   wait_for_looks(2);
   EXPECT_EQ(told, std::vector{Uncountable::kDescriptors});
-  EXPECT_NE(std::string(reason_of(told.at(0))).find("limits of processes and open_files"),
+  EXPECT_NE(std::string(reason_of(told.at(0))).find("twice processes times open_files"),
             std::string::npos);
 }
 

@@ -257,7 +257,7 @@ TEST_F(GrowthTest, WhatIsAskedOfOneDoesNotLookAtAnothers) {
   expect_same_cost("a share", [&] {
     share.id = base::random_id("share_");
     EXPECT_TRUE(store.shares.insert(share).ok());
-    EXPECT_TRUE(store.shares.remove(share.id).ok());
+    EXPECT_TRUE(store.shares.remove(share).ok());
   });
   expect_same_cost("a principal's shares",
                    [&] { EXPECT_TRUE(store.shares.list(principal_).ok()); });

@@ -314,7 +314,7 @@ TEST_F(PastTableTest, ADeletedSessionThatHasSharedIsKeptUntilThatIsOver) {
   ASSERT_TRUE(store_->shares.insert(share).ok());
   bury(owner);
   EXPECT_TRUE(store_->past.oldest_deleted(10).value().empty());
-  ASSERT_TRUE(store_->shares.remove(share.id).ok());
+  ASSERT_TRUE(store_->shares.remove(share).ok());
   EXPECT_EQ(store_->past.oldest_deleted(10).value().size(), 1U);
 }
 
@@ -336,7 +336,7 @@ TEST_F(PastTableTest, AnythingThatGoesWithTimeIsNoticed) {
   share.expires_at = 7;
   ASSERT_TRUE(store_->shares.insert(share).ok());
   EXPECT_TRUE(store_->past.has_any().value());
-  ASSERT_TRUE(store_->shares.remove(share.id).ok());
+  ASSERT_TRUE(store_->shares.remove(share).ok());
   EXPECT_FALSE(store_->past.has_any().value());
   bury(owner);
   EXPECT_TRUE(store_->past.has_any().value());

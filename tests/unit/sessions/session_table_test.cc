@@ -345,7 +345,7 @@ TEST_F(SessionTableTest, WhatIsSharedOrGrantedIsATraceOfItsSessionAlone) {
   ASSERT_TRUE(store_->shares.insert(share).ok());
   EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value());
   EXPECT_FALSE(store_->sessions.has_traces(other.id, base::now_ms()).value());
-  ASSERT_TRUE(store_->shares.remove(share.id).ok());
+  ASSERT_TRUE(store_->shares.remove(share).ok());
   EXPECT_FALSE(store_->sessions.has_traces(one.id, base::now_ms()).value());
   ASSERT_TRUE(store_->network.set_grant(one.id, "a.test", true, 1).ok());
   EXPECT_TRUE(store_->sessions.has_traces(one.id, base::now_ms()).value());

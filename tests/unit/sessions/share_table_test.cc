@@ -100,7 +100,7 @@ TEST_F(ShareTableTest, SharesExpire) {
   ASSERT_TRUE(store_->shares.insert(share).ok());
   EXPECT_FALSE(store_->shares.find(principal_, share.id).ok());
   EXPECT_EQ(store_->shares.list(principal_).value().size(), 1U);
-  ASSERT_TRUE(store_->shares.remove(share.id).ok());
+  ASSERT_TRUE(store_->shares.remove(share).ok());
   EXPECT_FALSE(store_->shares.exists(share.id).value());
 }
 
@@ -164,11 +164,14 @@ TEST_F(ShareTableTest, OneIsRemovedAndTheOperatorHearsIt) {
   add(share_of(owner, "one"));
   add(share_of(owner, "other"));
   listen();
-  ASSERT_TRUE(store_->shares.remove("one").ok());
-  ASSERT_TRUE(store_->shares.remove("one").ok()) << "another server was faster";
+  const Share one = store_->shares.find(principal_, "one").value();
+  ASSERT_TRUE(store_->shares.remove(one).ok());
+  ASSERT_TRUE(store_->shares.remove(one).ok()) << "another server was faster";
   EXPECT_EQ(listed(), Ids{"other"});
   ASSERT_EQ(heard_.size(), 1U);
   EXPECT_EQ(heard_[0].message, "shared file one deleted: its time is over");
+  EXPECT_EQ(heard_[0].principal_id, principal_);
+  EXPECT_EQ(heard_[0].session_id, owner.id);
 }
 
 TEST_F(ShareTableTest, OnlyItsPrincipalTakesItBack) {

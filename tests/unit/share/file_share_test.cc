@@ -103,7 +103,7 @@ TEST_F(FileShareTest, TooLargeLeavesNothing) {
 TEST_F(FileShareTest, TheSweepRemovesWhatExpiredAndWhatWasInterrupted) {
   const auto kept = publish("k", "kept").value();
   auto expired = publish("e", "expired").value();
-  ASSERT_TRUE(store_->shares.remove(expired.id).ok());
+  ASSERT_TRUE(store_->shares.remove(expired).ok());
   expired.expires_at = 1;
   ASSERT_TRUE(store_->shares.insert(expired).ok());
   const std::string orphan = directory_ + "/shared/" + base::random_id("share_");

@@ -115,13 +115,17 @@ base::Status stream(const Services& services, const RpcCall& call, const Send& s
   const std::stop_callback on_drain(services.draining, end);
   bool is_wanted = send({{"start", json::object()}});
   while (is_wanted && !call.gone.stop_requested() && !services.draining.stop_requested()) {
-    if (!TRY(wait_for_some(*directory.watch, over.get()))) {
-      (void)TRY(session_of(services, call.request));  // it may have ended meanwhile
-      is_wanted = send({{"keepalive", json::object()}});
-      continue;
+    const bool is_silent = !TRY(wait_for_some(*directory.watch, over.get()));
+    json events = json::array();
+    if (!is_silent) {
+      events = events_view(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr);
     }
-    for (json& event :
-         events_view(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr)) {
+    // Nothing to tell of may have happened, as when the directories of a session that has ended go.
+    if (events.empty()) {
+      (void)TRY(services.sessions.find_live(call.session.principal_id, call.session.id));
+    }
+    if (is_silent) is_wanted = send({{"keepalive", json::object()}});
+    for (json& event : events) {
       is_wanted = is_wanted && send({{"filesystem", std::move(event)}});
     }
   }
