@@ -6,7 +6,7 @@
 
 namespace base {
 
-// Returns `prefix` and 128 bits of getrandom(2) as 32 hexadecimal digits: "run_5f0c...".
+// Returns `prefix` and 128 bits of getrandom(2) as 32 hexadecimal digits.
 std::string random_id(std::string_view prefix);
 
 // Returns whether random_id(prefix) can have made `text`. Check before an id becomes part of a

@@ -22,7 +22,7 @@ inline constexpr const char* kTasksExtension = "io.modelcontextprotocol/tasks";
 enum class TaskStatus { kWorking, kInputRequired, kCompleted, kFailed, kCancelled };
 
 struct Task {
-  std::string id;  // at least 128 random bits, or as hard to guess
+  std::string id;  // one that cannot be guessed, or that lets nobody in who knows it
   TaskStatus status = TaskStatus::kWorking;
   std::string message;     // on the status; empty: none
   std::string created_at;  // RFC 3339

@@ -64,7 +64,7 @@ class BoxConnection {
   [[nodiscard]] bool usable() const;
 
  private:
-  // It is as long as kPatience in sandbox.cc.
+  // It is as long as kPatience in connected_box.cc.
   static constexpr std::chrono::seconds kHelloPatience{30};
 
   BoxConnection(base::UniqueFd socket, Silent silent)

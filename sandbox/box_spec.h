@@ -32,7 +32,7 @@ struct BoxNetwork {
 
 struct BoxSpec {
   std::string session_id;
-  std::string session_directory;      // holds workspace, home, tmp, runs; absolute
+  std::string session_directory;      // absolute; its parts: session_parts.h
   std::string program_directory;      // holds hutch-init; absolute
   std::string data_directory;         // holds runners and profiles; absolute
   std::string environment_directory;  // absolute; empty: the packages of the host
@@ -51,7 +51,8 @@ struct BoxSpec {
   PathRules paths;
   std::vector<NetworkRule> network;     // hosts that it may reach; empty: nothing but itself
   std::vector<Credential> credentials;  // that the door adds to requests
-  std::map<std::string, std::string> network_addresses;  // that the operator gives names of those
+  std::map<std::string, std::string>
+      network_addresses;  // the operator gives them to hosts of `network`
   // Files of the host with certificates: what the code's programs trust, what the door does, and
   // the key and certificate of the authority, where it is to look into TLS. Each empty: none.
   std::string certificate_bundle;
@@ -60,12 +61,12 @@ struct BoxSpec {
   NetworkQuota network_quota;
   std::vector<NetworkRule> private_hosts;      // that may have private addresses
   std::vector<AddressRange> denied_addresses;  // that no host is reached at
-  NetworkProxy network_proxy;                  // by which the door reaches the others
+  NetworkProxy network_proxy;                  // by which the door reaches all but `private_hosts`
   std::vector<std::string> kept_hosts;         // whose answers the door keeps for all sessions
-  std::int64_t autosave_mb = 0;             // variables that are stored after a run; 0: none, ever
-  std::int64_t stored_mb = 0;               // that are stored as it rests
-  std::int64_t downloads_mb = 0;            // at most so many of them
-  std::string egress_directory;             // hutch-egress's; absolute; where the box has a network
+  std::int64_t autosave_mb = 0;   // so much of variables is stored after a run; 0: none, ever
+  std::int64_t stored_mb = 0;     // so much of variables is stored as it rests
+  std::int64_t downloads_mb = 0;  // answers of `kept_hosts` take no more
+  std::string egress_directory;   // hutch-egress's; absolute; where the box has a network
   std::optional<std::uint32_t> egress_uid;  // as root: whose rights hutch-egress has
   std::string note;                         // the first run tells it, if any
   std::optional<std::int64_t> ends_in_ms;   // hard end of the session, by CLOCK_BOOTTIME

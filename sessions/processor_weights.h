@@ -23,8 +23,8 @@ struct WeighedSession {
   bool is_busy = false;  // a run of it is not over
 };
 
-// Into how many shares the part of its principal is divided for each of them. Those that are not
-// busy have one part together, as well: what earlier runs left behind in them has no more.
+// Returns, for each of them, into how many shares the part of its principal is divided. Sessions
+// that are not busy have one part together: what earlier runs left behind in them has no more.
 std::map<std::string, std::int64_t> shares_of_parts(const std::vector<WeighedSession>& sessions);
 
 // Sets the weights again and again, on a thread of its own, where there are cgroups. No call waits

@@ -25,7 +25,7 @@ class RecordPruner {
 
  private:
   bool prune_some_old_runs(std::int64_t ended_before);
-  // Fruitless: how many steps found nothing to delete, of each principal.
+  // `fruitless` counts, for each principal, the steps that found nothing to delete.
   bool prune_some_of_most_runs(std::map<std::string, int>& fruitless);
   // Deletes those that may go; nothing: it failed.
   std::optional<std::size_t> delete_runs(const std::vector<OldRun>& runs, const std::string& why);

@@ -99,13 +99,29 @@ as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "$
 
 # Runs what says most of a change for its time: the tree's shape, the units and, of what runs in boxes and of the whole, the
 # suites that the files not committed yet call for.
+# The suites of what has changed since the last commit; the runner of a language with the folders that it uses.
 stage_quick() {
-  local changed suites='^(unit\.|tidy|integration\.protocol$'
+  local changed suites='^(unit\.|tidy|integration\.protocol$' file
   changed=$(git status --porcelain --untracked-files=all | cut -c4-)
-  ! grep -qE 'runners/(python|interpreter)' <<<"$changed" || suites+='|runners\.(python|notebook|threads)$'
-  ! grep -qE 'runners/(javascript|interpreter)' <<<"$changed" || suites+='|runners\.javascript$'
-  ! grep -qE 'runners/(sql|interpreter)' <<<"$changed" || suites+='|runners\.sql$'
-  ! grep -q '^tests/gate' <<<"$changed" || suites+='|gate\.'
+  needs() { ! grep -qE "$1" <<<"$changed" || suites+="|$2"; }
+  needs 'runners/(python|interpreter|zygote|install)' 'runners\.(python|notebook|threads)$'
+  needs 'runners/(javascript|interpreter)' 'runners\.javascript$'
+  needs 'runners/(sql|database|interpreter)' 'runners\.sql$'
+  needs 'runners/bash' 'runners\.bash$'
+  needs '^sandbox/(box|init|zygote)' 'integration\.run_code$'
+  needs '^sandbox/egress' 'integration\.network$'
+  needs '^sessions/' 'integration\.sessions$'
+  needs '^tools/cli/' 'integration\.command_line$'
+  needs '^tools/setup/' 'integration\.setup$'
+  needs '^tests/gate' 'gate\.'
+  while read -r file; do
+    case $file in
+      tests/integration/test_*.py | tests/security/test_*.py) file=${file#tests/}; file=${file/\/test_/\\.} ;;
+      tests/unit/runners/test_*.py) file=runners\\.${file##*/test_} ;;
+      *) continue ;;
+    esac
+    suites+="|${file%.py}\$"
+  done <<<"$changed"
   tests "Quick" -LE long -R "$suites)"
 }
 

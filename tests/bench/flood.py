@@ -59,8 +59,9 @@ def refused(got):
     return sum(count for answer, count in got.items() if "refused" in answer or answer in REFUSALS)
 
 
-async def ask(host, port, token, request, got):
+async def ask(host, port, tokens, request, got):
     method, path, fields, body = request
+    token = tokens[path == "/metrics"]  # which has one of its own, for nothing else
     try:
         reader, writer = await asyncio.open_connection(host, port)
         lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{port}", f"Authorization: Bearer {token}",
@@ -74,7 +75,7 @@ async def ask(host, port, token, request, got):
         got[type(failure).__name__] += 1
 
 
-async def flood(host, port, token, kinds, rate, sessions, stop):
+async def flood(host, port, tokens, kinds, rate, sessions, stop):
     """Returns what it got, and how many requests were unanswered at the end."""
     got, waiting, count, begun, floods = collections.Counter(), set(), 0, time.monotonic(), False
     while not stop.is_set():
@@ -85,7 +86,7 @@ async def flood(host, port, token, kinds, rate, sessions, stop):
                 got["not sent, too many unanswered"] += 1
                 continue
             request = KINDS[kinds[count % len(kinds)]](sessions[count % len(sessions)])
-            task = asyncio.create_task(ask(host, port, token, request, got))
+            task = asyncio.create_task(ask(host, port, tokens, request, got))
             waiting.add(task)
             task.add_done_callback(waiting.discard)
         if not floods and (refused(got) or time.monotonic() - begun > FLOODS_AFTER_SECONDS):
@@ -114,10 +115,10 @@ def be_nice():
 
 def main():
     be_nice()
-    host, port, token, kinds, rate, *sessions = sys.argv[1:]
+    host, port, tokens, kinds, rate, *sessions = sys.argv[1:]
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
-    got, unanswered, seconds = asyncio.run(flood(host, int(port), token, kinds.split(","), float(rate), sessions, stop))
+    got, unanswered, seconds = asyncio.run(flood(host, int(port), tokens.split(","), kinds.split(","), float(rate), sessions, stop))
     print(json.dumps({"answers": got, "unanswered": unanswered, "processor_seconds": seconds}))
 
 

@@ -89,10 +89,10 @@ def end_runs(server, secret):
         list(pool.map(end_in, listed))
 
 
-def block_beside(server, secret, kinds, floods, measured):
+def block_beside(server, secrets, kinds, floods, measured):
     """Returns what the flooder told at its end; `measured` was called once it was flooding."""
     flood = subprocess.Popen(
-        [sys.executable, str(HERE / "flood.py"), *map(str, server.address), secret, ",".join(kinds),
+        [sys.executable, str(HERE / "flood.py"), *map(str, server.address), ",".join(secrets), ",".join(kinds),
          str(sum(RATES[one] for one in kinds)), *floods], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert flood.stdout.readline() == "it floods\n"
     measured()
@@ -110,7 +110,7 @@ def judge(aims, kind, ratios, failures, flooded, has_shares):
         aims.at_most(f"beside {kind}, the 99th percentile's ratio", ratios[1], END_TIMES)
 
 
-def compare(options, server, kind, quiet, session, floods, secret):
+def compare(options, server, kind, quiet, session, floods, secrets):
     """Measures one kind and prints its row: the two ratios, the failures, and what the flood got."""
     kinds = list(KINDS) if kind == "all" else [kind]
     alone, beside, failures, got, unanswered, seconds = [], [], [], collections.Counter(), 0, 0.0
@@ -121,10 +121,10 @@ def compare(options, server, kind, quiet, session, floods, secret):
 
     for _ in range(BLOCKS):
         calls(alone)
-        told = block_beside(server, secret, kinds, floods, lambda: calls(beside))
+        told = block_beside(server, secrets, kinds, floods, lambda: calls(beside))
         got.update(told["answers"])
         unanswered, seconds = max(unanswered, told["unanswered"]), seconds + told["processor_seconds"]
-        end_runs(server, secret)
+        end_runs(server, secrets[0])
     ratios = [percentile(beside, share) / percentile(alone, share) for share in (.5, .99)]
     print(f"{kind:<10} {percentile(alone, .5):>9.2f} {percentile(alone, .99):>7.2f} {percentile(beside, .5):>11.2f} "
           f"{percentile(beside, .99):>8.2f}      {ratios[0]:.2f} {ratios[1]:.2f}  {dict(got)}, {unanswered} waited; "
@@ -143,13 +143,14 @@ def main():
     with Server(state, no_auth=False) as server:
         secrets = {name: token(state, "--principal", name) for name in ("quiet", "loud")}
         quiet, loud = (Caller(server, secrets[name]) for name in ("quiet", "loud"))
+        loud_secrets = (secrets["loud"], token(state, "--principal", "loud", "--scope", "metrics"))
         made = quiet("create_session")["structuredContent"]
         has_shares = made["isolation"]["cpus"].startswith("cgroup")
         quiet("run_code", code="x = 1", session_id=made["session_id"])
         floods = [loud("create_session")["structuredContent"]["session_id"] for _ in range(options.sessions)]
         print(f"{'beside':<10} {'alone p50':>9} {'p99':>7} {'beside p50':>11} {'p99':>8}  ms   ratios  what the flood got")
         for kind in options.only or [*KINDS, "all"]:
-            measured = compare(options, server, kind, quiet, made["session_id"], floods, secrets["loud"])
+            measured = compare(options, server, kind, quiet, made["session_id"], floods, loud_secrets)
             judge(aims, kind, *measured, has_shares)
     shutil.rmtree(state, ignore_errors=True)
     aims.end()

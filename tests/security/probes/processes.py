@@ -26,10 +26,10 @@ def see_a_process_of_the_host(facts):
 
 @probe("proc")
 def names_of_processes(facts):
-    """Nothing runs in sight but init, interpreters and what they started."""
+    """Nothing runs in sight but init, interpreters and what they started: programs, and who stores what they know."""
     names = {(attempt(read_some, f"/proc/{pid}/comm")[0] or b"").strip().decode()
              for pid, _ in command_lines()}
-    foreign = names - {"hutch-init", "python3", "python", "node", "bash", "MainThread", ""}
+    foreign = names - {"hutch-init", "python3", "python", "node", "bash", "MainThread", "hutch-snapshot", ""}
     return escaped(sorted(foreign)) if foreign else contained(sorted(names))
 
 

@@ -10,7 +10,7 @@
 
 namespace tools::api::e2b {
 
-// Returns the routes of all functions below.
+// Returns all routes of the functions below that return routes.
 std::vector<mcp::http::Route> routes(const Services& services);
 
 base::Result<mcp::http::Response> list_sandboxes(const Services& services,
