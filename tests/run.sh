@@ -98,8 +98,7 @@ tests() { step "$1" gate run "${@:2}"; }
 as_user() { [ "$(id -u)" -ne 0 ] || tests "$1, as an ordinary user" --as-user "${@:2}"; }
 
 # Runs what says most of a change for its time: the tree's shape, the units and, of what runs in boxes and of the whole, the
-# suites that the files not committed yet call for.
-# The suites of what has changed since the last commit; the runner of a language with the folders that it uses.
+# suites that the files not committed yet call for; the runner of a language with the folders that it uses.
 stage_quick() {
   local changed suites='^(unit\.|tidy|integration\.protocol$' file
   changed=$(git status --porcelain --untracked-files=all | cut -c4-)
@@ -113,7 +112,7 @@ stage_quick() {
   needs '^sessions/' 'integration\.sessions$'
   needs '^tools/cli/' 'integration\.command_line$'
   needs '^tools/setup/' 'integration\.setup$'
-  needs '^tests/gate' 'gate\.'
+  needs '^tests/(unit/)?gate' 'gate\.'
   while read -r file; do
     case $file in
       tests/integration/test_*.py | tests/security/test_*.py) file=${file#tests/}; file=${file/\/test_/\\.} ;;

@@ -79,6 +79,7 @@ class FairBudget {
 
  private:
   bool add(const std::string& who, std::size_t bytes) {
+    if (bytes == 0) return true;
     const std::lock_guard lock(mutex_);
     const auto holder = held_.try_emplace(who).first;
     const std::size_t left = bytes_max_ - bytes_;

@@ -120,7 +120,7 @@ void LossRecord::is_over(const std::string& run_id) {
 void LossRecord::ends(const std::string& why, const LeftProcesses& processes) {
   has_ended_ = true;
   // Else what the box before has lost is still to be told.
-  if (!used_.empty() || !runs_.empty()) write(why, processes);
+  if (!used_.empty() || !runs_.empty() || !processes.named.empty()) write(why, processes);
 }
 
 void LossRecord::rests() {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -44,6 +45,9 @@ constexpr std::string_view kOwnSql = "/runners/sql/runner.py";
 constexpr std::string_view kOwnFrames = "hutch-frames";
 // It stores what Python knows (runners/python/snapshot_writer.py).
 constexpr std::string_view kOwnSnapshot = "hutch-snapshot";
+// Libraries of Python keep them for themselves, as the runner knows (runners/python/children.py).
+constexpr std::array<std::string_view, 3> kHelpers = {"multiprocessing.resource_tracker",
+                                                      "multiprocessing.forkserver", "loky.backend"};
 // A look that only finds out what to say has this much.
 constexpr base::WorkBudget::Bounds kShortLook{.steps = 4'096,
                                               .cpu_time = std::chrono::milliseconds(20)};
@@ -222,6 +226,13 @@ bool is_own(pid_t host_pid, const Process& process) {
          command.find(kOwnSql) != std::string::npos;
 }
 
+bool is_helper(pid_t host_pid) {
+  const std::string command = command_line(host_pid);
+  return std::any_of(kHelpers.begin(), kHelpers.end(), [&command](std::string_view helper) {
+    return command.find(helper) != std::string::npos;
+  });
+}
+
 bool is_subshell(const std::string& command) { return command.starts_with(kShell); }
 
 // Adds what a subshell waits for to it. `depth_max` bounds how far subshells in subshells are
@@ -305,11 +316,14 @@ LeftProcesses processes_going_on(const InitProcess& init, const std::set<pid_t>&
     if (!process || process->is_zombie) continue;
     if (interpreters.contains(process->pid)) starters.insert(pid);
     if (workers.contains(process->pid) || !starters.contains(process->host_parent)) continue;
-    if (is_own(pid, *process)) continue;
-    if (found.named.size() < LeftRunning::kProcessesMax) {
-      found.named.push_back(left_process(pid, *process, budget));
-    } else {
+    if (is_own(pid, *process) || is_helper(pid)) continue;
+    if (found.named.size() == LeftRunning::kProcessesMax) {
       ++found.more;
+      continue;
+    }
+    found.named.push_back(left_process(pid, *process, budget));
+    if (command_line(pid) == command_line(process->host_parent)) {
+      found.named.back().command = "a fork of an interpreter";
     }
   }
   return is_alive(init.pidfd()) ? std::move(found) : LeftProcesses();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sandbox/session_parts.h"
+#include "sandbox/snapshot_index.h"
 
 namespace sandbox::box {
 
@@ -51,7 +52,8 @@ bool StateDirectory::clear() {
   bool was_there = false;
   if (!fd_.valid()) return was_there;
   for (const std::string& name : base::names_in(fd_.get())) {
-    was_there = ::unlinkat(fd_.get(), name.c_str(), 0) == 0 || was_there;
+    const bool was_deleted = ::unlinkat(fd_.get(), name.c_str(), 0) == 0;
+    was_there = was_there || (was_deleted && name != kShareUsedUp);
   }
   return was_there;
 }

@@ -29,7 +29,7 @@ class StateDirectory {
   void set_rests();
   // Says that it has a box again. Returns whether the one before rested.
   bool take_rests();
-  // Deletes all that is in it. Returns whether there was something.
+  // Deletes all that is in it. Returns whether there was something that a box has stored.
   bool clear();
 
  private:

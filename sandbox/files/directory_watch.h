@@ -40,6 +40,8 @@ class DirectoryWatch {
   // happened than could be kept or looked through, or there are too many directories now, and this
   // watch is of no use any more.
   base::Result<std::vector<DirectoryEvent>> take();
+  // Returns whether the directory has gone: there will be nothing more to take.
+  [[nodiscard]] bool is_over() const { return names_.empty(); }
 
  private:
   DirectoryWatch(base::UniqueFd inotify, base::UniqueFd top, Depth depth)

@@ -26,6 +26,12 @@ def test_bash_explains_what_boxes_put_it_before():
     assert explains("nosuchprogram").returncode == 1
 
 
+def test_helpers_of_libraries_are_the_same_to_the_box_as_to_the_runner():
+    names = [re.findall(r'"([^"]+)"', re.search(pattern, (TREE / "sandbox" / file).read_text(), re.DOTALL)[1])
+             for file, pattern in (("box/run_processes.cc", r"kHelpers = \{(.*?)\}"), ("runners/python/children.py", r"_HELPERS = \((.*?)\)"))]
+    assert names[0] == names[1] != []
+
+
 def aims_of(lines):
     code = "from aims import Aims; aims = Aims()\n" + lines + "\naims.end()"
     return subprocess.run([sys.executable, "-B", "-c", code], cwd=TREE / "tests/bench", capture_output=True, text=True, timeout=60)

@@ -13,7 +13,7 @@ export function stampOf(file) {
   return `${mtimeMs} ${size} ${ino}`;
 }
 
-const IN_A_PACKAGE = /\/node_modules\/|^(?:file:\/\/)?\/usr\/(?:share|lib)\/nodejs\//; // the latter are Debian's
+const IN_A_PACKAGE = /\/node_modules\/|^(?:file:\/\/)?\/usr\/(?:share|lib(?:\/[^/]+)?)\/nodejs\//; // the latter are Debian's
 
 // Packages stay as they are: they are large, and nobody edits them.
 export function isOwn(file) {

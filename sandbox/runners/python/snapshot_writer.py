@@ -47,6 +47,7 @@ class SnapshotWriter:
         self._snapshots.surroundings.before_fork()
         self._snapshots.unstorable.before_fork(wish.number != 0)
         self._places = _places(self._snapshots.namespace)
+        self._snapshots.unread = [group for group in self._snapshots.unread if group.leave_out(self._snapshots.namespace)]
         with _Undisturbed():
             return self._begin(wish)
 
@@ -163,7 +164,7 @@ class SnapshotWriter:
         writer = snapshot_file.Writer(pipes.send)
         values = snapshot_values.Values(of.namespace, files, of.is_library, _within_time)
         groups, not_kept = values.groups(), values.not_kept
-        groups += [group for group in of.unread if group.leave_out(of.namespace)]
+        groups += of.unread
         kept = snapshot_large.KeptGroups(of.large())
         unfit_for_other_reasons = len(not_kept)
         groups = self._fitting(groups, not_kept, wish, kept)

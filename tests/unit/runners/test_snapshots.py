@@ -163,10 +163,12 @@ def test_what_could_not_be_read_stays_stored(start, tmp_path):
     ran = second.run("y = 2; z = 3; u = 4; v = 5")
     assert "x (No module named 'mod')" in ran.done["note"], ran.done
     keeper.take()
+    second.run("del u")
+    keeper.take()
     second.close_channel()
     module.with_suffix(".away").rename(module)
     third = start("python", keeper=keeper)
-    assert third.run("x.n, y, z, u, v").text == "(4, 2, 3, 4, 5)"
+    assert third.run("x.n, y, z, 'u' in globals(), v").text == "(4, 2, 3, False, 5)"
 
 
 def test_names_that_notebooks_use_are_the_users_own(start, tmp_path):

@@ -244,8 +244,15 @@ TEST_F(RecordTest, NamesTheProcessesThatWentOnBeside) {
   EXPECT_EQ(ended_with({{{{7}, 0, "npm run dev"}, {{8}, 0, "redis"}}, 3}),
             "lost, because it was upgraded: processes npm run dev, redis, 3 more; files kept");
   auto record = LossRecord::open(fd).value();
-  record.begins(run_of(Language::kBash), false);
-  EXPECT_EQ(LossRecord::open(fd).value().loss({Language::kBash}), "") << "it was told";
+  sandbox::Run run = run_of(Language::kBash, true);
+  record.begins(run, false);
+  EXPECT_EQ(LossRecord::open(fd).value().loss({Language::kBash}).find("npm"), std::string::npos)
+      << "it was told";
+  record.is_over(run.run_id);
+  record.ends("it was upgraded", {{{{7}, 0, "server"}}, 0});
+  EXPECT_EQ(LossRecord::open(fd).value().loss({}),
+            "lost, because it was upgraded: the process server; files kept")
+      << "a run in the background has left it";
 }
 
 TEST_F(RecordTest, OfAKilledBoxHasNoReason) {

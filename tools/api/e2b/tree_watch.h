@@ -35,6 +35,7 @@ class TreeWatch {
   // Takes as DirectoryWatch::take() does; kLimit, too, when new directories hold more than is
   // looked through.
   base::Result<Events> take();
+  [[nodiscard]] bool is_over() const { return watch_->is_over(); }
 
  private:
   // Found holds names that this take() has found, each with whether it was told that the file has

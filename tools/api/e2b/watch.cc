@@ -120,8 +120,8 @@ base::Status stream(const Services& services, const RpcCall& call, const Send& s
     if (!is_silent) {
       events = events_view(TRY(directory.watch->take()), directory.path, files ? &*files : nullptr);
     }
-    // Nothing to tell of may have happened, as when the directories of a session that has ended go.
-    if (events.empty()) {
+    // It may have ended, as its directories go then.
+    if (is_silent || directory.watch->is_over()) {
       (void)TRY(services.sessions.find_live(call.session.principal_id, call.session.id));
     }
     if (is_silent) is_wanted = send({{"keepalive", json::object()}});

@@ -23,7 +23,8 @@ struct WatchedDirectory {
 
 class Watchers {
  public:
-  static constexpr std::size_t kMost = 128;  // and of one principal half
+  static constexpr std::size_t kMost =
+      128;  // nobody gets one that would give it more than are left
   // A client that has not asked for so long has gone.
   static constexpr std::chrono::minutes kUnaskedMost{10};
 

@@ -39,6 +39,7 @@ TEST(FairBudget, ThoseWhoHoldAsMuchAsTheyGetKeepNobodyElseOut) {
   second.reset();
   EXPECT_TRUE(FairBudget::take(budget, "third", 7));
   EXPECT_FALSE(FairBudget::take(budget, "greedy", 20)) << "the others have taken of it";
+  EXPECT_TRUE(FairBudget::take(budget, "greedy", 0)) << "which holds nothing";
   EXPECT_TRUE(FairBudget::take(budget, "greedy", 2)) << "what was given back is free again";
 }
 
