@@ -14,6 +14,7 @@
 
 #include "mcp/worker_pool.h"
 #include "sessions/boxes.h"
+#include "sessions/sessions.h"
 #include "tools/api/e2b/connect.h"
 #include "tools/api/e2b/e2b.h"
 #include "tools/api/e2b/entry.h"
